@@ -1,0 +1,45 @@
+"""The compiled parts; everything else about the package is in pyproject.toml.
+
+Environment variables: SCOPES_CFLAGS adds compiler options (CI builds with -Werror), SCOPES_DEBUG=1
+turns on the assertions and the validity checker of the C core.
+"""
+
+import os
+import shlex
+from glob import glob
+
+from setuptools import Extension, setup
+
+WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Wshadow", "-Wno-unused-parameter"]
+CFLAGS = ["-std=c11", "-fvisibility=hidden", *shlex.split(os.environ.get("SCOPES_CFLAGS", ""))]
+if os.environ.get("SCOPES_DEBUG", "0") not in ("", "0"):
+    CFLAGS += ["-UNDEBUG", "-DSCOPES_DEBUG=1", "-O1", "-g"]
+
+
+def extension(name: str, pattern: str) -> Extension:
+    """An extension made of the C files that match the pattern, rebuilt when a header changes."""
+    folder = os.path.dirname(pattern)
+    return Extension(
+        name,
+        sources=sorted(glob(pattern)),
+        depends=glob(f"{folder}/*.h"),
+        include_dirs=[folder],
+        extra_compile_args=WARNINGS + CFLAGS,
+    )
+
+
+# cffi has no build for the free-threaded CPython 3.13; the scopes need none, so they still build there.
+try:
+    import cffi  # noqa: F401
+
+    cffi_options = {"cffi_modules": ["stress/csrc/native_build.py:ffibuilder"]}
+except ImportError:
+    cffi_options = {}
+
+setup(
+    ext_modules=[
+        extension("scopes._core", "scopes/csrc/*.c"),
+        extension("stress._probe", "stress/csrc/probe*.c"),
+    ],
+    **cffi_options,
+)
