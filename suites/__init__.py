@@ -1,0 +1,19 @@
+"""Benchmark suites, one a file, each runnable as `python -m suites.NAME`.
+
+    scope_close      opening, filling and closing a memory scope, and what it costs to leave the
+                     closing to the garbage collector
+
+A suite is a list of rows and a call of `suites.main.run`. What carries it, from the inside out:
+
+    rows.py          a row: the lines that are timed, and how they become a loop
+    cells.py         a suite, and its cells: a row in a stress mode at a size, with a name
+    measure.py       in the worker: one value, with the probes' window around it
+    provenance.py    what the machine, the interpreter and the allocator were
+    options.py       the command line
+    runner.py        pyperf: the only file that knows its inside
+    output.py        where the file goes, and the progress line
+    main.py          from the command line to the table
+
+This package imports `stress` and `results`, and is imported by neither. A worker process runs the
+same files as its manager, so modules that only the manager needs are imported where it uses them.
+"""

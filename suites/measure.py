@@ -1,0 +1,96 @@
+"""In the worker: the stress is on, and each value is taken between the probes' clockings."""
+
+import gc
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from itertools import repeat
+from time import perf_counter
+from types import TracebackType
+from typing import Any
+
+from stress.modes import Stress, stressed
+from stress.probes import PROBES
+from stress.probes.window import Window
+from suites.cells import Cell
+from suites.rows import compile_loop
+
+CALIBRATION_COLLECT_SHARE = 0.1
+"""While the number of loops is sought, a value is followed by a collection only if it lasted this
+share of the time aimed at: twenty collections of a heap of millions would take longer than the
+values, and the garbage of a short one is little."""
+
+
+class Measurement(AbstractContextManager["Measurement"]):
+    """One cell in this process: `value` times it, `metrics` are the figures beside the times.
+
+    `collect_above_s` is None where values count: then each begins without garbage of the one
+    before. While loops are calibrated it is the duration (s) above which the garbage matters.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        probes: Sequence[str],
+        collect_above_s: float | None = None,
+    ) -> None:
+        self._cell = cell
+        self._probes = {name: PROBES[name]() for name in probes}
+        self._window = Window(self._probes.values())
+        self._loop = compile_loop(cell.row, cell.work)
+        self._collect_above_s = collect_above_s
+        self._last_s = 0.0
+        self._stack = ExitStack()
+        self._stress: Stress
+
+    def __enter__(self) -> "Measurement":
+        self._stress = self._stack.enter_context(stressed(self._cell.mode, self._cell.stress))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def value(self, loops: int) -> float:
+        """The wall time of so many loops, in seconds."""
+        if self._collect_above_s is None:
+            return self._windowed(loops)
+        if self._last_s >= self._collect_above_s:
+            gc.collect()
+        self._stress.unpark()
+        started = perf_counter()
+        self._loop(repeat(None, loops))
+        self._last_s = perf_counter() - started
+        self._stress.park()
+        return self._last_s
+
+    def _windowed(self, loops: int) -> float:
+        gc.collect()
+        times = repeat(None, loops)
+        self._stress.unpark()
+        self._window.open()
+        started = perf_counter()
+        self._loop(times)
+        ended = perf_counter()
+        self._window.close()
+        self._stress.park()
+        duration = ended - started
+        self._window.record(duration, loops * self._cell.operations_per_loop)
+        return duration
+
+    def metrics(self, last: int) -> dict[str, Any]:
+        """The figures of the last so many values; warm-ups come before them."""
+        return dict(self._window.metrics(last))
+
+    def process_peak_rss(self) -> int | None:
+        """The high-water mark of the whole process in bytes, if a probe has touched the kernel's.
+
+        The rss probe resets the kernel's mark for each window and folds the marks before.
+        """
+        rss = self._probes.get("rss")
+        if rss is None or rss.unsupported is not None:
+            return None
+        return int(rss.process_peak_rss())  # type: ignore[attr-defined]

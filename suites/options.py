@@ -1,0 +1,273 @@
+"""The command line of a suite: its own options, and pyperf's sorted into its help."""
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from results.names import parse_size
+from stress.modes import StressMode, StressOptions
+from stress.probes import DEFAULT_PROBES, PROBES
+from suites.cells import Selection, Suite
+from suites.rows import TOUCHES
+
+# What pyperf offers and a suite does not, and what does the job here.
+REFUSED = {
+    "--in-process": "stress and probes need a process of their own for every run; "
+    "for a single quick value use --debug-single-value",
+    "--track-memory": "it gives memory in place of times, and here both are recorded together; "
+    "use --probe rss and read the rows :rss.peak",
+    "--tracemalloc": "it gives memory in place of times, and here both are recorded together; "
+    "use --probe native or --probe rss",
+    "--compare-to": "run the suite once for each interpreter, with --python PYTHON -o FILE, "
+    "and use python -m pyperf compare_to A B --table",
+    "--profile": "the profiler would be what is measured; use --hook perf_record",
+}
+
+# Said between pyperf's processes, or without a meaning on its own.
+_INTERNAL = {
+    "--pipe",
+    "--worker",
+    "--worker-task",
+    "--calibrate-loops",
+    "--recalibrate-loops",
+    "--calibrate-warmups",
+    "--recalibrate-warmups",
+    "--python-names",
+}
+
+# Where pyperf's line would mislead here.
+_HELP = {
+    "--output": "write the results to this file (default: results/SUITE-DATE-TIME.json)",
+    "--append": "add the results to this file: runs to benchmarks of the same name",
+    "--verbose": "print every run as pyperf does, in place of the progress line",
+    "--quiet": "no progress line",
+}
+
+# A worker builds the same list of cells as its manager; `--list` and files are not its business.
+_FORWARDED = (
+    "mode",
+    "size",
+    "touch",
+    "only",
+    "peers",
+    "quick",
+    "collect_every",
+    "heap_objects",
+    "heap_kind",
+    "threads",
+    "spin",
+    "probe",
+    "worker_environ",
+)
+
+
+class _Refused(argparse.Action):
+    """An option of pyperf that ends with the line that names its replacement."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **_: object) -> None:
+        super().__init__(option_strings, dest, nargs="?", help=argparse.SUPPRESS)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        option = self.option_strings[-1]
+        parser.error(f"{option} is not available in this suite: {REFUSED[option]}")
+
+
+class PyperfOptions:
+    """Stands for the parser while pyperf adds its options, and sorts them into our help."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.description = ""  # pyperf sets one; ours stays
+        self._group = parser.add_argument_group(
+            "pyperf options", "how often and how long; https://pyperf.readthedocs.io/"
+        )
+
+    def add_argument(self, *flags: str, **keywords: Any) -> argparse.Action:
+        if any(flag in REFUSED for flag in flags):
+            keywords = {"action": _Refused, "dest": keywords.get("dest")}
+        elif any(flag in _INTERNAL for flag in flags):
+            keywords["help"] = argparse.SUPPRESS
+        else:
+            keywords["help"] = _HELP.get(flags[-1], keywords.get("help"))
+        return self._group.add_argument(*flags, **keywords)
+
+    def add_mutually_exclusive_group(self) -> "PyperfOptions":
+        return self  # of --tracemalloc and --track-memory, both refused
+
+
+def _typed(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A parser of one value, for argparse: it drops the text of any error but its own kind."""
+
+    def typed(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return typed
+
+
+def _size(text: str) -> int:
+    size = parse_size(text)
+    if size < 1:
+        raise ValueError(f"a size is at least 1 byte, found {text!r}")
+    return size
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"expected a whole number of at least 1, found {text!r}")
+    return int(text)
+
+
+def _probe(text: str) -> str:
+    if text not in PROBES and text != "list":
+        raise ValueError(f"expected one of {', '.join(PROBES)} or list, found {text!r}")
+    return text
+
+
+def _regex(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"expected a regular expression, found {text!r}: {error}") from None
+    return text
+
+
+def build_parser(suite: Suite) -> argparse.ArgumentParser:
+    """The parser with the suite's own options; pyperf adds its through `PyperfOptions`.
+
+    Abbreviations are off: --track would be refused or not depending on what else is added.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f"python -m suites.{suite.name}",
+        usage="%(prog)s [--quick] [--mode MODE] [--size BYTES] [--only REGEX] [-o FILE] [...]",
+        description=suite.text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_what(parser, suite)
+    _add_stress(parser)
+    parser.add_argument("--worker-environ", action="append", help=argparse.SUPPRESS)
+    return parser
+
+
+def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
+    group = parser.add_argument_group("what to run")
+    add = group.add_argument
+    add("--quick", action="store_true", help="the least that shows what this suite is about")
+    add("--peers", action="store_true", help="add what else Python offers for the same work")
+    add(
+        "--only",
+        metavar="REGEX",
+        type=_typed(_regex),
+        help="benchmarks that match by row (^implicit) or by full name, as --list prints it",
+    )
+    add(
+        "--size",
+        metavar="BYTES",
+        action="append",
+        type=_typed(_size),
+        help=f"bytes allocated, as 1024, 64KiB or 1MiB; repeatable (default: {suite.work.size})",
+    )
+    add(
+        "--touch",
+        choices=TOUCHES,
+        default=suite.work.touch,
+        help=f"bytes written: none, the first of each page, all (default: {suite.work.touch})",
+    )
+    add(
+        "--collect-every",
+        metavar="N",
+        type=_typed(_count),
+        default=suite.work.collect_every,
+        help="operations between two collections in periodic rows "
+        f"(default: {suite.work.collect_every})",
+    )
+    add(
+        "--probe",
+        metavar="NAME",
+        action="append",
+        type=_typed(_probe),
+        help="what is read beside the time; repeatable, 'list' prints them "
+        f"(default: {', '.join(DEFAULT_PROBES)})",
+    )
+    add("--list", action="store_true", help="print what would run, with -v the timed code, and end")
+
+
+def _add_stress(parser: argparse.ArgumentParser) -> None:
+    usual = StressOptions()
+    group = parser.add_argument_group("stress")
+    add = group.add_argument
+    add(
+        "--mode",
+        action="append",
+        type=_typed(StressMode.parse),
+        metavar="MODE",
+        help=f"{', '.join(StressMode)}, in any case; repeatable (default: all)",
+    )
+    add(
+        "--heap-objects",
+        metavar="N",
+        type=_typed(_count),
+        default=usual.heap_objects,
+        help=f"MEMORY: live objects in the heap (default: {usual.heap_objects})",
+    )
+    add(
+        "--heap-kind",
+        choices=("containers", "bytes"),
+        default=usual.heap_kind,
+        help=f"MEMORY: what they are (default: {usual.heap_kind})",
+    )
+    add(
+        "--threads",
+        metavar="N",
+        type=_typed(_count),
+        default=usual.threads,
+        help=f"THREADS: busy threads (default: {usual.threads})",
+    )
+    add(
+        "--spin",
+        choices=("python", "native"),
+        default=usual.spin,
+        help=f"THREADS: python contends for the GIL, native for the cores (default: {usual.spin})",
+    )
+
+
+def is_quick(argv: Sequence[str] | None) -> bool:
+    """Whether --quick is given: it changes the defaults of the options of pyperf."""
+    early = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    early.add_argument("--quick", action="store_true")
+    return bool(early.parse_known_args(argv)[0].quick)
+
+
+def select(parser: argparse.ArgumentParser, args: argparse.Namespace, suite: Suite) -> Selection:
+    """What the parsed arguments ask for; ends with the parser's error where they make no sense."""
+    try:
+        stress = StressOptions(args.heap_objects, args.heap_kind, args.threads, args.spin)
+    except ValueError as error:
+        parser.error(str(error))
+    plan = suite.quick if args.quick and not args.size else ()
+    sizes = args.size or [part.size for part in plan] or [suite.work.size]
+    return Selection(
+        modes=tuple(dict.fromkeys(args.mode or StressMode)),
+        sizes=tuple(dict.fromkeys(sizes)),
+        touch=args.touch,
+        collect_every=args.collect_every,
+        stress=stress,
+        only=re.compile(args.only) if args.only else None,
+        peers=args.peers,
+        plan=plan,
+    )
+
+
+def forward(command: list[str], args: argparse.Namespace) -> None:
+    """Append our own options to the command line of a worker."""
+    for name in _FORWARDED:
+        flag, value = "--" + name.replace("_", "-"), getattr(args, name)
+        if value is True:
+            command.append(flag)
+        elif isinstance(value, list):
+            command.extend(f"{flag}={item}" for item in value)
+        elif value is not None and value is not False:
+            command.append(f"{flag}={value}")

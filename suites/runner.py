@@ -1,0 +1,276 @@
+"""pyperf: the only file that knows its inside.
+
+A suite runs twice. The manager walks the cells and starts workers; every worker is the same program
+with the same options, walks the same cells and stops at the one it was started for. What is changed
+of pyperf, and why:
+
+- Options are sorted, some refused (options.py), and -o and --append are kept from it: pyperf writes
+  after each benchmark and leaves a partial file when it is interrupted.
+- A worker's run carries tags, metrics and provenance in its metadata, and the peak RSS of the whole
+  process: the kernel's own mark was reset by the rss probe.
+- A worker that fails is reported with the benchmark and how it ended; a worker never sees Ctrl-C,
+  the manager ends it.
+- Values in THREADS last at least 0.5 s, and values of rows that rely on the collector long enough
+  for it to run.
+"""
+
+import gc
+import importlib.util
+import json
+import signal
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+import pyperf
+from pyperf._bench import _load_suite_from_pipe
+from pyperf._manager import EXIT_TIMEOUT, Manager
+from pyperf._utils import create_environ, create_pipe, popen_killer
+from pyperf._worker import WorkerProcessTask
+
+from results import schema
+from stress.modes import StressMode
+from stress.probes import DEFAULT_PROBES
+from suites import options, provenance
+from suites.cells import Cell, Suite
+from suites.measure import CALIBRATION_COLLECT_SHARE, Measurement
+
+THREADS_MIN_TIME_S = 0.5
+"""A busy thread keeps the GIL for 5 ms at a time: shorter values measure how the turns fell."""
+
+# The error column comes from process means, so more processes are worth more than more values.
+USUAL = {"processes": 6, "values": 3, "warmups": 1, "min_time": 0.1}
+QUICK = {"processes": 3, "values": 1, "warmups": 1, "min_time": 0.1}
+
+
+class WorkerError(Exception):
+    """A worker did not deliver a result; the text says how it ended."""
+
+
+class CellTask(WorkerProcessTask):  # type: ignore[misc]
+    """In a worker: one cell, from the stress being set up to the metadata of the run."""
+
+    def __init__(self, runner: "SuiteRunner", cell: Cell) -> None:
+        super().__init__(runner, cell.name, self._value, None)
+        self._cell = cell
+        self._runner = runner
+        if cell.row.periodic:
+            self.inner_loops = cell.work.collect_every
+        self._measurement: Measurement
+
+    def compute(self) -> None:
+        calibrating = self.args.calibrate_loops or self.args.recalibrate_loops
+        collect_above = self.args.min_time * CALIBRATION_COLLECT_SHARE if calibrating else None
+        with Measurement(self._cell, self._runner.probes, collect_above) as self._measurement:
+            super().compute()
+
+    def _value(self, _: WorkerProcessTask, loops: int) -> float:
+        return self._measurement.value(loops)
+
+    def calibrate_loops(self) -> None:
+        # pyperf would take as many values at the final number of loops as a run has.
+        self.args.warmups, self.args.values = 0, 1
+        super().calibrate_loops()
+        if self._cell.row.cyclic and not self.args.recalibrate_loops:
+            # The collector runs once in so many new objects; a value without a run would show
+            # the making of garbage and not the price of it.
+            self.loops = max(self.loops, 2 * gc.get_threshold()[0])
+            self.metadata["calibrate_loops"] = self.loops
+
+    def collect_metadata(self) -> dict[str, Any]:
+        metadata: dict[str, Any] = super().collect_metadata()
+        metadata.update(provenance.of_process())
+        metadata.update(self._cell_metadata())
+        if self.values:
+            metrics = self._measurement.metrics(len(self.values))
+            metadata[schema.METRICS_KEY] = json.dumps(metrics, allow_nan=False)
+        peak = self._measurement.process_peak_rss()
+        if peak is not None:
+            metadata["mem_max_rss"] = peak
+        return metadata
+
+    def _cell_metadata(self) -> dict[str, Any]:
+        """What every run must carry, the calibration run too: one without drops it for pyperf."""
+        work, prefix = self._cell.work, provenance.PREFIX
+        stress = {name: getattr(self._cell.stress, name) for name in self._cell.stress_options}
+        return {
+            "tags": [schema.SCORE],
+            schema.SCHEMA_KEY: schema.SCHEMA,
+            schema.PARAMS_KEY: json.dumps(self._cell.usual_params),
+            f"{prefix}probes": ",".join(self._runner.probes),
+            f"{prefix}touch": work.touch,
+            **{prefix + name: value for name, value in stress.items()},
+        }
+
+
+class WorkerManager(Manager):  # type: ignore[misc]
+    """In the manager: the workers of one cell."""
+
+    def __init__(self, runner: "SuiteRunner", cell: Cell) -> None:
+        super().__init__(runner)
+        self._watcher = runner.watcher
+        self._name = cell.name
+
+    def display_run(self, bench: pyperf.Benchmark, run: pyperf.Run) -> None:
+        self._watcher.worker_done()
+        if self.args.verbose:
+            super().display_run(bench, run)
+
+    def spawn_worker(self, calibrate_loops: int, calibrate_warmups: int) -> pyperf.BenchmarkSuite:
+        """As pyperf's, but that the worker is not reached by Ctrl-C and its end is told apart."""
+        args = self.args
+        environ = create_environ(args.inherit_environ, args.locale, args.copy_env)
+        reader, writer = create_pipe()
+        with reader:
+            # What is blocked here stays blocked in the worker, and no signal can come between its
+            # start and the block that ends it.
+            unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+            try:
+                with writer:
+                    command = self.worker_cmd(
+                        calibrate_loops, calibrate_warmups, writer.to_subprocess()
+                    )
+                    process = subprocess.Popen(command, env=environ, pass_fds=[writer.fd])
+                with popen_killer(process):
+                    signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+                    return self._result(process, reader)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+
+    def _result(self, process: "subprocess.Popen[bytes]", reader: Any) -> pyperf.BenchmarkSuite:
+        self._watcher.worker_started()
+        try:
+            text = reader.read_text(timeout=self.args.timeout)
+            status = process.wait(timeout=EXIT_TIMEOUT)
+        except TimeoutError:
+            raise WorkerError(f"took longer than the {self.args.timeout} s of --timeout") from None
+        except subprocess.TimeoutExpired:
+            raise WorkerError(f"sent its result and did not end within {EXIT_TIMEOUT} s") from None
+        if status:
+            raise WorkerError(_ending(status))
+        suite = _load_suite_from_pipe(text)
+        if suite is None:
+            raise WorkerError("ended without a result")
+        found = suite.get_benchmark_names()
+        if found != [self._name]:
+            raise WorkerError(f"ran {found} in place of {self._name!r}")
+        return suite
+
+
+def _available(module: str) -> bool:
+    return not module or importlib.util.find_spec(module) is not None
+
+
+def _ending(status: int) -> str:
+    """How a process ended, from Popen's return code."""
+    if status > 0:
+        return f"ended with exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = "unknown"
+    hint = "; the kernel does that when memory runs out" if -status == signal.SIGKILL else ""
+    return f"was ended by signal {-status} ({name}{hint})"
+
+
+STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
+class Watcher:
+    """Is told what goes on in the manager; does nothing with it."""
+
+    def cell_started(self, cell: Cell) -> None: ...
+
+    def worker_started(self) -> None: ...
+
+    def worker_done(self) -> None: ...
+
+
+class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
+    """Runs the cells of a suite; one a process, as pyperf wants it."""
+
+    def __init__(self, suite: Suite, argv: Sequence[str] | None = None) -> None:
+        parser = options.build_parser(suite)
+        super().__init__(
+            **(QUICK if options.is_quick(argv) else USUAL),
+            program_args=("-m", f"suites.{suite.name}"),
+            add_cmdline_args=options.forward,
+            _argparser=options.PyperfOptions(parser),
+        )
+        self.argparser = parser
+        self.watcher = Watcher()
+        self._parse(argv)
+        self.selection = options.select(parser, self.args, suite)
+        cells = self.selection.cells(suite)
+        self.left_out = {cell.row for cell in cells if not _available(cell.row.requires)}
+        self.cells = [cell for cell in cells if cell.row not in self.left_out]
+        self.probes = tuple(dict.fromkeys(self.args.probe or DEFAULT_PROBES))
+        if not self.cells:
+            parser.error("nothing matches --only; --list without it prints what there is")
+
+    def _parse(self, argv: Sequence[str] | None) -> None:
+        args = self.argparser.parse_args(argv)
+        if args.output and args.append:
+            self.argparser.error("-o writes a new file, --append adds to one: give one of them")
+        self.output, self.append = args.output, args.append
+        args.output = args.append = None
+        self._set_args(args)
+        if args.worker:
+            # Blocked by the manager while it started us. SIGINT stays blocked.
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS - {signal.SIGINT})
+            return
+        environ = provenance.own_environ()
+        args.inherit_environ = [*(args.inherit_environ or ()), *environ]
+        args.worker_environ = [f"{name}={value}" for name, value in sorted(environ.items())]
+
+    def check_environ(self) -> None:
+        """In a worker: the variables it was meant to get are the ones it sees, or WorkerError."""
+        expected = sorted(self.args.worker_environ or ())
+        found = [f"{name}={value}" for name, value in sorted(provenance.own_environ().items())]
+        if expected != found:
+            raise WorkerError(f"the environment differs: expected {expected}, found {found}")
+
+    def run_worker(self) -> None:
+        """Run the cell this worker was started for."""
+        self.check_environ()
+        for cell in self.cells:
+            if self._check_worker_task():
+                self._worker(CellTask(self, cell))
+                return
+
+    @property
+    def workers_per_cell(self) -> int:
+        """Processes a benchmark takes, with the one that calibrates."""
+        return int(self.args.processes) + (0 if self.args.loops else 1)
+
+    def expected_s(self, cell: Cell) -> float:
+        """A guess at how long a cell takes: the time left is worked out from these."""
+        values = self.args.warmups + self.args.values
+        startup = 0.8 if cell.mode is StressMode.MEMORY else 0.2
+        return float(self.workers_per_cell * (startup + values * 1.5 * self._min_time(cell)))
+
+    def _min_time(self, cell: Cell) -> float:
+        least = self.args.min_time
+        if cell.mode is StressMode.THREADS and not self.args.debug_single_value:
+            return float(max(least, THREADS_MIN_TIME_S))
+        return float(least)
+
+    def run_cell(self, cell: Cell) -> pyperf.Benchmark:
+        """All the workers of one cell; WorkerError when one fails."""
+        self.watcher.cell_started(cell)
+        min_time, self.args.min_time = self.args.min_time, self._min_time(cell)
+        try:
+            bench = WorkerManager(self, cell).create_bench()
+        except WorkerError as error:
+            raise WorkerError(f"{cell.name}: the worker {error}") from None
+        finally:
+            self.args.min_time = min_time
+        self._worker_task += 1
+        if self.shows_runs and not self.args.quiet:
+            self._display_result(bench)
+        return bench
+
+    @property
+    def shows_runs(self) -> bool:
+        """Whether pyperf's own text for each benchmark is asked for (-v, --dump, --stats ...)."""
+        return bool(self._multiline_output())
