@@ -1,0 +1,33 @@
+"""Builds `stress._native` by cffi's API mode: GIL-free native code that knows no Python object.
+
+The declarations are the header's own lines without the preprocessor's, so header and module can't
+drift apart.
+"""
+
+import os
+import shlex
+
+from cffi import FFI
+
+FOLDER = os.path.dirname(__file__)
+WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Wshadow", "-Wno-unused-parameter"]
+CFLAGS = ["-std=c11", "-fvisibility=hidden", *shlex.split(os.environ.get("SCOPES_CFLAGS", ""))]
+
+
+def declarations(header: str) -> str:
+    """What cffi needs of a header in this folder: its lines that are not for the preprocessor."""
+    with open(os.path.join(FOLDER, header), encoding="utf-8") as file:
+        return "".join(line for line in file if not line.startswith("#"))
+
+
+ffibuilder = FFI()
+ffibuilder.cdef(declarations("spinners.h"))
+ffibuilder.set_source(
+    "stress._native",
+    '#include "spinners.h"',
+    sources=[os.path.join(FOLDER, "spinners.c")],
+    depends=[os.path.join(FOLDER, "spinners.h")],
+    include_dirs=[FOLDER],
+    extra_compile_args=WARNINGS + CFLAGS,
+    extra_link_args=["-pthread"],
+)

@@ -1,0 +1,27 @@
+/* What the parts of stress._probe share: the module's state and the types each part adds. */
+#ifndef STRESS_PROBE_H
+#define STRESS_PROBE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* Fields in the order in which module_traverse and module_clear list them. */
+typedef struct {
+    PyObject *generation_key; /* the interned str "generation" */
+    PyObject *gc_callbacks;   /* the list gc.callbacks, the one that the collector reads */
+    PyObject *gc_recorder_type;
+} probe_state;
+
+/* The type spec of GCRecorder (probe_gc.c). */
+extern PyType_Spec gc_recorder_spec;
+
+/* Without the GIL an object's fields are guarded by its own lock; with it the GIL is that lock. */
+#ifdef Py_GIL_DISABLED
+#define PROBE_LOCK(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define PROBE_UNLOCK() Py_END_CRITICAL_SECTION()
+#else
+#define PROBE_LOCK(object) {
+#define PROBE_UNLOCK() }
+#endif
+
+#endif

@@ -1,0 +1,89 @@
+/* The module stress._probe: multi-phase init, all state in the module object. */
+#include "probe.h"
+
+/* A new reference to the list gc.callbacks. */
+static PyObject *gc_callbacks(void)
+{
+    PyObject *gc = PyImport_ImportModule("gc");
+    if (gc == NULL) {
+        return NULL;
+    }
+    PyObject *callbacks = PyObject_GetAttrString(gc, "callbacks");
+    Py_DECREF(gc);
+    if (callbacks != NULL && !PyList_Check(callbacks)) {
+        PyErr_Format(PyExc_TypeError, "gc.callbacks must be a list, found %s",
+                     Py_TYPE(callbacks)->tp_name);
+        Py_CLEAR(callbacks);
+    }
+    return callbacks;
+}
+
+static int module_exec(PyObject *module)
+{
+    probe_state *state = PyModule_GetState(module);
+
+    state->generation_key = PyUnicode_InternFromString("generation");
+    if (state->generation_key == NULL) {
+        return -1;
+    }
+    state->gc_callbacks = gc_callbacks();
+    if (state->gc_callbacks == NULL) {
+        return -1;
+    }
+    state->gc_recorder_type = PyType_FromModuleAndSpec(module, &gc_recorder_spec, NULL);
+    if (state->gc_recorder_type == NULL) {
+        return -1;
+    }
+    return PyModule_AddType(module, (PyTypeObject *)state->gc_recorder_type);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    probe_state *state = PyModule_GetState(module);
+    Py_VISIT(state->generation_key);
+    Py_VISIT(state->gc_callbacks);
+    Py_VISIT(state->gc_recorder_type);
+    return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+    probe_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->generation_key);
+    Py_CLEAR(state->gc_callbacks);
+    Py_CLEAR(state->gc_recorder_type);
+    return 0;
+}
+
+static void module_free(void *module)
+{
+    (void)module_clear(module);
+}
+
+/* The slots take a function as an object pointer, which is all that CPython's own table offers. */
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, (void *)module_exec},
+#if PY_VERSION_HEX >= 0x030c0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef probe_module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "stress._probe",
+    .m_doc = "Probes that have to live inside the interpreter: what the collector does.",
+    .m_size = sizeof(probe_state),
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__probe(void)
+{
+    return PyModuleDef_Init(&probe_module);
+}

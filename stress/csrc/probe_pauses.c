@@ -1,0 +1,58 @@
+#include "probe_pauses.h"
+
+#include <assert.h>
+
+void pauses_init(pauses *self, pause_record *ring, size_t capacity)
+{
+    assert(ring != NULL && capacity > 0);
+    self->capacity = capacity;
+    self->ring = ring;
+    pauses_reset(self);
+}
+
+void pauses_reset(pauses *self)
+{
+    self->count = 0;
+    self->total_ns = 0;
+    self->longest_ns = 0;
+    self->start_ns = 0;
+    self->in_pause = false;
+}
+
+void pauses_start(pauses *self, int64_t now_ns)
+{
+    self->start_ns = now_ns;
+    self->in_pause = true;
+}
+
+void pauses_stop(pauses *self, int64_t now_ns, int64_t generation)
+{
+    if (!self->in_pause) {
+        return;
+    }
+    self->in_pause = false;
+
+    int64_t length_ns = now_ns - self->start_ns;
+    self->total_ns += length_ns;
+    if (length_ns > self->longest_ns) {
+        self->longest_ns = length_ns;
+    }
+    self->ring[self->count % self->capacity] = (pause_record){
+        .start_ns = self->start_ns,
+        .stop_ns = now_ns,
+        .generation = generation,
+    };
+    self->count++;
+}
+
+size_t pauses_kept(const pauses *self)
+{
+    return self->count < self->capacity ? (size_t)self->count : self->capacity;
+}
+
+pause_record pauses_at(const pauses *self, size_t index)
+{
+    assert(index < pauses_kept(self));
+    uint64_t oldest = self->count - pauses_kept(self);
+    return self->ring[(oldest + index) % self->capacity];
+}
