@@ -1,0 +1,20 @@
+"""Result files of benchmarks, and what is made of them.
+
+A file is pyperf JSON: stock pyperf opens it, and the exact secondary figures (collector time, peak
+memory, CPU time) lie in the metadata of its runs. Files describe themselves, so nothing here knows
+a suite, a stress mode or a probe; any other pyperf file is read as one without secondary figures.
+
+    errors      ResultsError, the one exception for bad files and places
+    names       names of benchmarks and sizes
+    schema      what the metadata of a run holds, checked on the way in and out
+    expand      a score with its figures -> further benchmarks that pyperf can compare
+    parse       the JSON of a file -> rows
+    model       Results and Row: a file in memory
+    files       read, write and append: the files themselves
+    statistics  means, totals and how well they are known
+    units       the unit and the decimals that fit a column of numbers
+    table       rows -> lines in the layout of JMH
+    formats     lines -> text, CSV, Markdown, JSON
+    words       what the figures say, in plain sentences
+    show        a table with its words; `python -m results show FILE`
+"""

@@ -1,0 +1,221 @@
+"""A table as text, CSV, Markdown and JSON.
+
+Text and Markdown are for readers: fitting units, rounded. CSV and JSON are for programs: exact
+figures in the units of the file.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from results.schema import SCORE
+from results.statistics import CONFIDENCE, LEAST_PROCESSES
+from results.table import Line, State, Table
+
+WIDTH = 100
+"""Columns of text."""
+
+_GAP = "  "
+_CSV_CELL = ("benchmark", "mode")
+_CSV_FIGURE = (
+    *("metric", "aggregation", "count", "processes"),
+    *("value", "error", "unit", "note"),
+)
+_BOLD, _DIM, _RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+
+
+def text(table: Table, colour: bool = False) -> list[str]:
+    """The lines of the table as JMH prints it, at most `WIDTH` columns wide.
+
+    Names are shortened in the middle if they don't fit. Modes are set apart by an empty line.
+    """
+    header = _header(table)
+    rows = [_cells(table, line) for line in table.lines]
+    _align_errors(rows, header.index("Error"))
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - WIDTH
+    widths[0] = max(widths[0] - max(excess, 0), len("Benchmark"))
+    lines = [_painted(_row(header, widths), _BOLD, colour)]
+    mode = None
+    for line, cells in zip(table.lines, rows, strict=True):
+        if mode is not None and line.row.mode != mode:
+            lines.append("")
+        mode = line.row.mode
+        lines.append(_painted(_row(cells, widths), _DIM, colour and not line.is_score))
+    return lines
+
+
+def markdown(table: Table) -> list[str]:
+    """The same as a table of Markdown."""
+    header = _header(table)
+    rows = [_cells(table, line) for line in table.lines]
+    right = [":---" if _is_left(name) else "---:" for name in header]
+    cells = [header, right, *([_escaped(cell) for cell in row] for row in rows)]
+    return [f"| {' | '.join(row)} |" for row in cells]
+
+
+def csv_text(table: Table) -> str:
+    """A line a figure, under one header, exact and in the units of the file."""
+    params = sorted({name for line in table.lines for name in line.row.params})
+    out = io.StringIO()
+    columns = (*_CSV_CELL, *params, *_CSV_FIGURE)
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    for line in table.lines:
+        row, found = line.row, line.estimate
+        cell = (row.operation, row.mode, *(row.params.get(name, "") for name in params))
+        value = found.value if line.state is State.MEASURED else line.state.value
+        error = found.error if found.error is not None else _error_text(line)
+        counts = (line.metric, _aggregation(line), found.count, found.processes)
+        last = (value, error, line.figures.metric.unit, line.figures.unsupported or "")
+        writer.writerow(dict(zip(columns, (*cell, *counts, *last), strict=True)))
+    return out.getvalue()
+
+
+def json_text(table: Table, words: Sequence[str]) -> str:
+    """All of it for programs: `rows` with a `score` and `metrics` each, metadata and words."""
+    rows: dict[str, dict[str, Any]] = {}
+    for line in table.lines:
+        row = line.row
+        entry = rows.setdefault(
+            row.name,
+            {
+                "name": row.name,
+                "operation": row.operation,
+                "mode": row.mode,
+                "params": dict(row.params),
+                "loops": list(row.loops),
+                "inner_loops": row.inner_loops,
+                "metrics": {},
+            },
+        )
+        if line.is_score:
+            entry[SCORE] = _figure(line)
+        else:
+            entry["metrics"][line.metric] = _figure(line)
+    whole = {
+        "file": str(table.results.path),
+        "confidence": CONFIDENCE,
+        "metadata": dict(table.results.metadata),
+        "rows": list(rows.values()),
+        "words": list(words),
+    }
+    return json.dumps(whole, indent=2, allow_nan=False) + "\n"
+
+
+def notes(table: Table) -> list[str]:
+    """What the marks in this table mean; nothing for marks that are not in it."""
+    found = []
+    few = {
+        line.estimate.processes
+        for line in table.lines
+        if line.has_error and line.estimate.error is None
+    }
+    if few:
+        has = " or ".join(map(str, sorted(few)))
+        found.append(f"n/a: an error needs {LEAST_PROCESSES} processes or more, there are {has}.")
+    reasons: dict[str, list[str]] = {}
+    for line in table.lines:
+        if line.figures.unsupported is not None:
+            reasons.setdefault(line.figures.unsupported, []).append(line.metric)
+    for reason, metrics in reasons.items():
+        found.append(f"unsupported: {', '.join(dict.fromkeys(metrics))}: {reason}.")
+    if any(line.below_floor for line in table.lines):
+        found.append("<: measured, and below the resolution of the metric.")
+    return found
+
+
+def _figure(line: Line) -> dict[str, Any]:
+    metric, found = line.figures.metric, line.estimate
+    entry: dict[str, Any] = {"state": line.state.value}
+    if line.figures.unsupported is not None:
+        return entry | {"reason": line.figures.unsupported}
+    return entry | {
+        "value": found.value,
+        "error": found.error,
+        "unit": metric.unit,
+        "aggregation": metric.agg,
+        "better": metric.better,
+        "floor": metric.floor,
+        "count": found.count,
+        "processes": found.processes,
+        "values": [list(values) for values in line.figures.by_process],
+    }
+
+
+def _header(table: Table) -> list[str]:
+    modes = ["(mode)"] if table.has_modes else []
+    params = [f"({name})" for name in table.params]
+    return ["Benchmark", *modes, *params, "Mode", "Cnt", "Score", "Error", "Units"]
+
+
+def _cells(table: Table, line: Line) -> list[str]:
+    modes = [line.row.mode] if table.has_modes else []
+    params = [line.row.params.get(name, "") for name in table.params]
+    score, error, units = _measured(table, line)
+    count = str(line.estimate.count) if line.state is not State.UNSUPPORTED else ""
+    return [line.label, *modes, *params, _aggregation(line), count, score, error, units]
+
+
+def _measured(table: Table, line: Line) -> tuple[str, str, str]:
+    """The cells of score, error and unit."""
+    if line.estimate.value is None:
+        return line.state.value, "", ""
+    scale = table.scale(line)
+    if line.below_floor:
+        return f"<{scale.format(line.figures.metric.floor)}", "", scale.symbol
+    error = _error_text(line)
+    if line.estimate.error is not None:
+        error = scale.format(line.estimate.error)
+    return scale.format(line.estimate.value), error and f"± {error}", scale.symbol
+
+
+def _error_text(line: Line) -> str:
+    """In place of an error: n/a if it can't be known, nothing if there can be none."""
+    return State.NOT_MEASURABLE.value if line.has_error else ""
+
+
+def _aggregation(line: Line) -> str:
+    """JMH's "avgt" for a time per operation; what the figure is of all values otherwise."""
+    if line.state is State.UNSUPPORTED:
+        return ""
+    metric = line.figures.metric
+    return "avgt" if line.is_score and metric.unit == "s/op" else metric.agg
+
+
+def _align_errors(rows: Sequence[list[str]], column: int) -> None:
+    """The sign in one column and the numbers flush right behind it, as JMH does."""
+    width = max((len(cells[column]) for cells in rows), default=0)
+    for cells in rows:
+        sign, _, error = cells[column].partition(" ")
+        cells[column] = sign and f"{sign} {error:>{width - 2}}"
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    columns = [_fitted(cells[0], widths[0])]
+    last = len(cells) - 1
+    for index, (cell, width) in enumerate(zip(cells[1:], widths[1:], strict=True), 1):
+        columns.append(cell if index == last else f"{cell:>{width}}")
+    return _GAP.join(columns).rstrip()
+
+
+def _fitted(name: str, width: int) -> str:
+    """The name with its middle left out: a metric stands at its end."""
+    if len(name) <= width:
+        return f"{name:<{width}}"
+    kept = width - 1
+    return f"{name[: kept - kept // 2]}…{name[len(name) - kept // 2 :]}"
+
+
+def _is_left(column: str) -> bool:
+    return column in ("Benchmark", "Units")
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _painted(line: str, code: str, colour: bool) -> str:
+    return f"{code}{line}{_RESET}" if colour else line

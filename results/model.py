@@ -1,0 +1,48 @@
+"""A result file in memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from results.schema import SCORE, Figures
+
+BASELINE = "baseline"
+"""Every suite has this row: the empty operation in the same harness."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A benchmark: its score and the figures beside it, warm-ups and calibration runs left out.
+
+    `loops` (of each process) times `inner_loops` operations make one value. `params` holds the
+    usual ones, too, if the file names them. `metadata` is what all its runs have in common.
+    """
+
+    name: str
+    operation: str
+    mode: str
+    params: Mapping[str, str]
+    score: Figures
+    metrics: Mapping[str, Figures]
+    loops: tuple[int, ...]
+    inner_loops: int
+    metadata: Mapping[str, Any]
+
+    @property
+    def values(self) -> tuple[tuple[float, ...], ...]:
+        """The scores by process, in the unit of `score.metric`."""
+        return self.score.by_process
+
+    def figures(self, name: str) -> Figures | None:
+        """The figures of a metric, or of the score by its name; None if the file has none."""
+        return self.score if name == SCORE else self.metrics.get(name)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of a file in its order, and the metadata that all of them have in common."""
+
+    path: Path
+    rows: tuple[Row, ...]
+    metadata: Mapping[str, Any]

@@ -1,0 +1,179 @@
+"""What our files hold beyond pyperf's: keys of the metadata of a run, checked in both directions.
+
+The exact figures of a run are one line of JSON, a value for each value of the run:
+
+    {"gc.time": {"unit": "s", "agg": "sum", "better": "lower", "floor": 1e-4, "values": [...]},
+     "rss.peak": {"unsupported": "clear_refs is not writable"}}
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from results.errors import ResultsError
+
+SCHEMA = 1
+SCHEMA_KEY = "scopestress_schema"
+METRICS_KEY = "scopestress_metrics"
+"""The figures of a run. pyperf hooks write a key each: this one, a dot and the hook's name."""
+METRIC_KEY = "scopestress_metric"
+"""In every run of a benchmark that was made from the figures of another: the metric's name."""
+UNIT_KEY = "scopestress_unit"
+"""There, too: the real unit, for pyperf knows only second, byte and integer."""
+PARAMS_KEY = "scopestress_params"
+"""One line of JSON: the parameters of a benchmark with those that its name leaves out as usual."""
+
+SCORE = "score"
+AGGREGATIONS = ("sum", "max", "mean")
+BETTER = ("lower", "higher")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a figure is: `unit` as in the file (s, bytes, s/op ...), `floor` its resolution."""
+
+    name: str
+    unit: str
+    agg: str = "mean"
+    better: str = "lower"
+    floor: float = 0.0
+
+    @property
+    def extensive(self) -> bool:
+        """Whether it grows with the number of operations, so that only a rate can be compared."""
+        return self.agg == "sum"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The exact figures of a metric, process by process; none and a reason if `unsupported`."""
+
+    metric: Metric
+    by_process: tuple[tuple[float, ...], ...] = ()
+    unsupported: str | None = None
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The figures of all processes."""
+        return tuple(value for process in self.by_process for value in process)
+
+
+def figures_of_run(metadata: Mapping[str, Any], count: int, place: str) -> dict[str, Figures]:
+    """The figures in the metadata of a run with `count` values; ResultsError names the `place`."""
+    keys = [key for key in metadata if key == METRICS_KEY or key.startswith(METRICS_KEY + ".")]
+    if keys:
+        check_schema(metadata, place, required=True)
+    found: dict[str, Figures] = {}
+    for key in sorted(keys):
+        for name, entry in _entries(metadata[key], f"{place}, {key}").items():
+            if name in found:
+                raise ResultsError(f"{place}, {key}: the metric {name!r} is there twice")
+            found[name] = _figures(name, entry, count, f"{place}, {key}: the metric {name!r}")
+    return found
+
+
+def check_schema(metadata: Mapping[str, Any], place: str, required: bool = False) -> None:
+    """ResultsError for a schema version that this package does not know."""
+    version = metadata.get(SCHEMA_KEY)
+    if version is None and not required:
+        return
+    if version != SCHEMA or isinstance(version, bool):
+        raise ResultsError(f"{place}: expected {SCHEMA_KEY} {SCHEMA}, found {version!r}")
+
+
+def join(runs: Sequence[Mapping[str, Figures]], place: str) -> dict[str, Figures]:
+    """The figures of several runs as figures of one benchmark, in the order they appear.
+
+    A metric that some run lacks is unsupported, with the reason: half of the processes say nothing
+    about the whole.
+    """
+    names = dict.fromkeys(name for run in runs for name in run)
+    return {name: _joined([run.get(name) for run in runs], name, place) for name in names}
+
+
+def _joined(runs: Sequence[Figures | None], name: str, place: str) -> Figures:
+    present = [figures for figures in runs if figures is not None]
+    reasons = dict.fromkeys(f.unsupported for f in present if f.unsupported is not None)
+    if reasons:
+        return Figures(Metric(name, ""), unsupported="; ".join(reasons))
+    if len(present) < len(runs):
+        reason = f"recorded by {len(present)} of {len(runs)} processes"
+        return Figures(present[0].metric, unsupported=reason)
+    metrics = dict.fromkeys((f.metric.unit, f.metric.agg, f.metric.better) for f in present)
+    if len(metrics) > 1:
+        found = " and ".join(" ".join(parts) for parts in metrics)
+        raise ResultsError(f"{place}: the metric {name!r} differs between runs: {found}")
+    coarsest = max((f.metric for f in present), key=lambda metric: metric.floor)
+    return Figures(coarsest, tuple(f.by_process[0] for f in present))
+
+
+def parse_json(text: str, place: str) -> Any:
+    """The value of a JSON text. NaN and infinities are refused; ResultsError names the `place`."""
+
+    def refuse(name: str) -> NoReturn:
+        raise ResultsError(f"{place}: {name} is not a figure")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise ResultsError(f"{place}: not JSON or cut off: {error}") from None
+    except RecursionError:
+        raise ResultsError(f"{place}: not a result: nested too deeply") from None
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a finite number; true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _entries(text: Any, place: str) -> dict[str, Any]:
+    if not isinstance(text, str):
+        raise ResultsError(f"{place}: expected a line of JSON, found {type(text).__name__}")
+    entries = parse_json(text, place)
+    if not isinstance(entries, dict):
+        raise ResultsError(f"{place}: expected metrics by name, found {type(entries).__name__}")
+    return entries
+
+
+def _figures(name: str, entry: Any, count: int, place: str) -> Figures:
+    if not isinstance(entry, dict):
+        raise ResultsError(f"{place}: expected an object, found {type(entry).__name__}")
+    if "unsupported" in entry:
+        reason = entry["unsupported"]
+        if not isinstance(reason, str) or not reason:
+            raise ResultsError(f"{place}: expected the reason as text, found {reason!r}")
+        return Figures(Metric(name, ""), unsupported=reason)
+    metric = Metric(
+        name,
+        _one_of(entry, "unit", (), place),
+        _one_of(entry, "agg", AGGREGATIONS, place),
+        _one_of(entry, "better", BETTER, place),
+        _floor(entry, place),
+    )
+    values = entry.get("values")
+    if not isinstance(values, list):
+        raise ResultsError(f"{place}: expected a list of values, found {values!r}")
+    if len(values) != count:
+        raise ResultsError(f"{place}: expected {count} values as in the run, found {len(values)}")
+    for value in values:
+        if not is_number(value):
+            raise ResultsError(f"{place}: expected finite numbers, found {value!r}")
+    return Figures(metric, (tuple(values),))
+
+
+def _one_of(entry: Mapping[str, Any], key: str, allowed: Iterable[str], place: str) -> str:
+    value = entry.get(key)
+    allowed = tuple(allowed)
+    if not isinstance(value, str) or not value or (allowed and value not in allowed):
+        expected = " or ".join(allowed) or "a text"
+        raise ResultsError(f"{place}: expected {expected} as {key!r}, found {value!r}")
+    return value
+
+
+def _floor(entry: Mapping[str, Any], place: str) -> float:
+    floor = entry.get("floor", 0.0)
+    if not is_number(floor) or floor < 0:
+        raise ResultsError(f"{place}: expected 0 or more as 'floor', found {floor!r}")
+    return float(floor)

@@ -1,0 +1,68 @@
+"""A table with its words, in one of the formats."""
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from results import formats
+from results.model import Results
+from results.table import Table, build
+from results.words import words
+
+FORMATS = ("text", "csv", "markdown", "json")
+
+
+def show(results: Results, stream: TextIO, format: str = "text", colour: bool = False) -> None:
+    """Print the table of a file and what it says. ValueError for a format not in `FORMATS`.
+
+    `colour` is for terminals and touches only text.
+    """
+    table = build(results)
+    if format == "csv":
+        stream.write(formats.csv_text(table))
+    elif format == "json":
+        stream.write(formats.json_text(table, words(results)))
+    elif format == "markdown":
+        stream.write(_joined(formats.markdown(table), _remarks(table, wrapped=False)))
+    elif format == "text":
+        stream.write(_joined(formats.text(table, colour), _remarks(table, wrapped=True)))
+    else:
+        raise ValueError(f"expected one of {', '.join(FORMATS)}, found {format!r}")
+
+
+def _joined(*blocks: list[str]) -> str:
+    return "\n".join("\n".join(block) + "\n" for block in blocks if block)
+
+
+def _remarks(table: Table, wrapped: bool) -> list[str]:
+    """Notes on the marks, where it was measured, and the findings as a list."""
+    lines = [*formats.notes(table), *_provenance(table.results.metadata)]
+    findings = [f"- {sentence}" for sentence in words(table.results)]
+    if findings:
+        lines += ["", *findings]
+    if not wrapped:
+        return lines
+    return [part for line in lines for part in _wrapped(line)]
+
+
+def _wrapped(line: str) -> list[str]:
+    indent = "  " if line.startswith("- ") else ""
+    parts = textwrap.wrap(
+        line,
+        formats.WIDTH,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return parts or [""]
+
+
+def _provenance(metadata: Mapping[str, Any]) -> list[str]:
+    """Where the figures come from: without the machine they mean nothing."""
+    python = metadata.get("scopestress_python") or metadata.get("python_version")
+    kernel = metadata.get("scopestress_kernel") or metadata.get("platform")
+    cpu = metadata.get("scopestress_cpu") or metadata.get("cpu_model_name")
+    collector = metadata.get("scopestress_gc_thresholds")
+    facts = [python, kernel, cpu, collector and f"gc thresholds {collector}"]
+    known = [str(fact) for fact in facts if fact]
+    return [f"Measured with {', '.join(known)}."] if known else []
