@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 PREFIX = "scopestress_"
+ROOT = Path(__file__).resolve().parent.parent
 
 # Allocators that are known to be preloaded in place of the C library's.
 _PRELOADED = ("jemalloc", "tcmalloc", "mimalloc", "snmalloc", "hoard", "scudo", "rpmalloc")
@@ -27,11 +28,11 @@ def of_process() -> dict[str, str]:
         "gc": "enabled" if gc.isenabled() else "disabled",
         "gc_thresholds": ",".join(map(str, gc.get_threshold())),
         "object_allocator": _object_allocator(),
-        "malloc": _malloc(_read("/proc/self/maps")),
+        "malloc": malloc(_read("/proc/self/maps")),
         "malloc_options": _malloc_options(os.environ),
-        "thp": _chosen(_read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "thp": chosen(_read("/sys/kernel/mm/transparent_hugepage/enabled")),
         "kernel": f"{platform.system()} {platform.release()}",
-        "cpu": _cpu_model(_read("/proc/cpuinfo")) or platform.machine(),
+        "cpu": cpu_model(_read("/proc/cpuinfo")) or platform.machine(),
         "environ": " ".join(f"{name}={value}" for name, value in sorted(own_environ().items())),
     }
     return {PREFIX + key: value for key, value in facts.items() if value}
@@ -39,12 +40,11 @@ def of_process() -> dict[str, str]:
 
 def of_project() -> dict[str, str]:
     """The git commit of the checkout this package runs from; nothing when it is installed."""
-    root = Path(__file__).resolve().parent.parent
-    if not (root / ".git").exists():
+    if not (ROOT / ".git").exists():
         return {}
     git = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
-        found = subprocess.run(git, cwd=root, capture_output=True, text=True, check=True)
+        found = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return {}  # no git here, or a repository it refuses to read: the key is absent
     return {PREFIX + "commit": found.stdout.strip()}
@@ -79,7 +79,7 @@ def _object_allocator() -> str:
     return f"{name}_debug" if debug else name
 
 
-def _malloc(maps: str) -> str:
+def malloc(maps: str) -> str:
     """The malloc that is loaded into the process, by the libraries that are mapped."""
     names = sorted({line.rpartition("/")[2] for line in maps.splitlines() if "/" in line})
     for name in names:
@@ -100,12 +100,12 @@ def _malloc_options(environ: Mapping[str, str]) -> str:
     )
 
 
-def _chosen(text: str) -> str:
+def chosen(text: str) -> str:
     """'madvise' from 'always [madvise] never'."""
     return text.partition("[")[2].partition("]")[0]
 
 
-def _cpu_model(cpuinfo: str) -> str:
+def cpu_model(cpuinfo: str) -> str:
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "model name":

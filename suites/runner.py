@@ -50,6 +50,8 @@ class WorkerError(Exception):
 class CellTask(WorkerProcessTask):  # type: ignore[misc]
     """In a worker: one cell, from the stress being set up to the metadata of the run."""
 
+    loops: int
+
     def __init__(self, runner: "SuiteRunner", cell: Cell) -> None:
         super().__init__(runner, cell.name, self._value, None)
         self._cell = cell
@@ -231,12 +233,9 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
             raise WorkerError(f"the environment differs: expected {expected}, found {found}")
 
     def run_worker(self) -> None:
-        """Run the cell this worker was started for."""
+        """Run the cell this worker was started for; its number is --worker-task."""
         self.check_environ()
-        for cell in self.cells:
-            if self._check_worker_task():
-                self._worker(CellTask(self, cell))
-                return
+        self._worker(CellTask(self, self.cells[self.args.worker_task]))
 
     @property
     def workers_per_cell(self) -> int:
@@ -247,9 +246,10 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         """A guess at how long a cell takes: the time left is worked out from these."""
         values = self.args.warmups + self.args.values
         startup = 0.8 if cell.mode is StressMode.MEMORY else 0.2
-        return float(self.workers_per_cell * (startup + values * 1.5 * self._min_time(cell)))
+        return float(self.workers_per_cell * (startup + values * 1.5 * self.min_time_s(cell)))
 
-    def _min_time(self, cell: Cell) -> float:
+    def min_time_s(self, cell: Cell) -> float:
+        """The least duration of a value, in seconds: pyperf doubles the loops up to it."""
         least = self.args.min_time
         if cell.mode is StressMode.THREADS and not self.args.debug_single_value:
             return float(max(least, THREADS_MIN_TIME_S))
@@ -258,7 +258,7 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
     def run_cell(self, cell: Cell) -> pyperf.Benchmark:
         """All the workers of one cell; WorkerError when one fails."""
         self.watcher.cell_started(cell)
-        min_time, self.args.min_time = self.args.min_time, self._min_time(cell)
+        min_time, self.args.min_time = self.args.min_time, self.min_time_s(cell)
         try:
             bench = WorkerManager(self, cell).create_bench()
         except WorkerError as error:
