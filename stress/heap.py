@@ -60,9 +60,16 @@ def live_heap(count: int, kind: str) -> Iterator[list[object]]:
 
     The collector is off while they are made (it would scan the growing heap again and again) and
     then left as it was found. Nothing is frozen: that the collector walks the heap is the stress.
+    StressError when memory runs out on the way, as under a limit that check_fits() can't know.
     """
     with _collector_off():
-        heap = MAKERS[kind](count)
+        try:
+            heap = MAKERS[kind](count)
+        except MemoryError as error:
+            raise StressError(
+                f"memory ran out while a heap of {count:,} {kind} was made, which needs"
+                f" {needed_bytes(count, kind):,} bytes; ask for fewer heap objects"
+            ) from error
         gc.collect()  # ages the heap, else the first collections of the benchmark would
     try:
         yield heap

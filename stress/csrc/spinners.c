@@ -135,7 +135,6 @@ static int make_threads(spinners *self, int wanted)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (int i = 0; i < wanted && error == 0; i++) {
-        self->threads[i].owner = self;
         error = pthread_create(&self->threads[i].thread, &attributes, spinner_main,
                                &self->threads[i]);
         if (error == 0) {

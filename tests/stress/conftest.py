@@ -1,0 +1,29 @@
+"""What the tests of stress share."""
+
+import os
+import time
+from collections.abc import Callable
+
+import pytest
+
+#: Seconds after which a condition that must come true counts as one that never will.
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], bool]], None]:
+    """Gives the other threads the core until a condition holds; fails when it never does."""
+
+    def wait(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, "the condition never came true"
+            os.sched_yield()
+
+    return wait
+
+
+@pytest.fixture
+def thread_ids() -> Callable[[], set[int]]:
+    """The kernel's ids of the threads that this process has now."""
+    return lambda: {int(name) for name in os.listdir("/proc/self/task")}
