@@ -1,0 +1,82 @@
+"""The figures that probes make of two readings and a duration, without any clock."""
+
+import pytest
+
+from stress.probes.cpu import cpu_figures
+from stress.probes.gc import Collections, gc_figures
+from stress.probes.rss import Resident, parse_status, resolution, rss_figures
+
+MIB = 1 << 20
+PAGE = 4096
+
+
+@pytest.mark.parametrize(("duration_s", "share"), [(0.25, 0.2), (10.0, 0.005)])
+def test_gc_share_is_of_the_duration_and_the_rest_is_not(duration_s, share):
+    seen = Collections(runs=3, total_ns=50_000_000, longest_ns=30_000_000)
+    assert gc_figures(seen, duration_s) == {
+        "gc.time": 0.05,
+        "gc.count": 3,
+        "gc.pause.max": 0.03,
+        "gc.share": share,
+    }
+
+
+def test_no_collection_is_zero_in_every_gc_figure():
+    assert gc_figures(Collections(0, 0, 0), 0.25) == {
+        "gc.time": 0,
+        "gc.count": 0,
+        "gc.pause.max": 0,
+        "gc.share": 0,
+    }
+
+
+def test_gc_share_of_no_time_is_not_measurable():
+    figures = gc_figures(Collections(1, 1000, 1000), 0.0)
+    assert figures["gc.share"] is None
+    assert figures["gc.time"] == 1e-6
+
+
+@pytest.mark.parametrize(("duration_ns", "expected"), [(250_000_000, 0.25e-6), (10**10, 1e-5)])
+def test_cpu_time_is_per_operation(duration_ns, expected):
+    assert cpu_figures(5, 5 + duration_ns, 1_000_000) == {"score.cpu": pytest.approx(expected)}
+
+
+def test_a_cpu_clock_that_does_not_move_is_zero():
+    assert cpu_figures(7, 7, 10) == {"score.cpu": 0}
+
+
+def test_cpu_time_of_no_operation_is_not_measurable():
+    assert cpu_figures(0, 10, 0) == {"score.cpu": None}
+
+
+def test_rss_growth_is_over_the_start():
+    assert rss_figures(30 * MIB, 94 * MIB) == {"rss.peak": 94 * MIB, "rss.growth": 64 * MIB}
+
+
+def test_rss_that_does_not_move_has_grown_by_zero():
+    assert rss_figures(30 * MIB, 30 * MIB) == {"rss.peak": 30 * MIB, "rss.growth": 0}
+
+
+def test_an_rss_peak_that_the_kernels_batches_put_below_the_start_is_no_growth():
+    assert rss_figures(30 * MIB, 30 * MIB - 64 * 1024)["rss.growth"] == 0
+
+
+@pytest.mark.parametrize(
+    ("cpus", "pages"), [(1, 32), (2, 2 * 32), (16, 16 * 32), (17, 17 * 34), (64, 64 * 128)]
+)
+def test_rss_resolution_is_a_batch_of_pages_for_each_cpu(cpus, pages):
+    assert resolution(cpus, PAGE) == pages * PAGE
+
+
+def test_resident_bytes_are_read_from_the_kernels_text():
+    text = b"Name:\tpython\nVmHWM:\t   27928 kB\nVmRSS:\t   27000 kB\nRssAnon:\t   21892 kB\n"
+    assert parse_status(text) == Resident(now=27000 * 1024, peak=27928 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [(b"VmRSS:\t1 kB\n", "VmHWM"), (b"VmHWM:\t1 kB\n", "VmRSS"), (b"", "VmRSS")],
+)
+def test_a_kernel_text_without_the_line_is_named(text, missing):
+    with pytest.raises(ValueError, match=f"^/proc/self/status has no line {missing}$"):
+        parse_status(text)
