@@ -1,9 +1,10 @@
 """A score with its figures -> one more benchmark a metric, so that pyperf can compare them.
 
 pyperf takes every larger value for slower, refuses values that are not above 0, and knows the
-units second, byte and integer. So metrics that are better when higher stay out, a figure under its
-floor is stored as the floor, and what is neither a time nor a size is an integer with its real unit
-in the metadata. These benchmarks are for pyperf alone; our own tools read the exact figures.
+units second, byte and integer. So metrics that are better when higher stay out, as do those with a
+figure that was not measurable; a figure under its floor is stored as the floor, and what is neither
+a time nor a size is an integer with its real unit in the metadata. These benchmarks are for pyperf
+alone; our own tools read the exact figures.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,13 +63,13 @@ def expand(benchmark: pyperf.Benchmark) -> list[pyperf.Benchmark]:
     return [
         _metric_benchmark(benchmark, found)
         for found in figures.values()
-        if found.unsupported is None and found.metric.better == "lower"
+        if found.unsupported is None and not found.missing and found.metric.better == "lower"
     ]
 
 
 def _metric_benchmark(score: pyperf.Benchmark, figures: Figures) -> pyperf.Benchmark:
     shared = _shared_metadata(score, figures.metric)
-    processes = iter(figures.by_process)
+    processes = iter(figures.measured)
     runs = []
     for run in score.get_runs():
         metadata = shared | _loops(run, figures.metric)
@@ -100,10 +101,10 @@ def _shared_metadata(score: pyperf.Benchmark, metric: Metric) -> dict[str, Any]:
 
 
 def _loops(run: pyperf.Run, metric: Metric) -> dict[str, Any]:
-    """The score's loops under what is per operation. A peak is of the whole value, not of a loop:
+    """The score's loops for what is per operation. A peak is of the whole value, not of a loop:
     pyperf, which multiplies by the loops for raw values, must find 1."""
     kept = {key: value for key, value in run.get_metadata().items() if key in _CALIBRATION}
-    if metric.extensive:
+    if metric.extensive or metric.unit.endswith("/op"):
         return kept | {"loops": run.get_loops(), "inner_loops": run.get_inner_loops()}
     return kept | {"loops": 1, "inner_loops": 1}
 

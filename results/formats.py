@@ -68,7 +68,7 @@ def csv_text(table: Table) -> str:
         cell = (row.operation, row.mode, *(row.params.get(name, "") for name in params))
         value = found.value if line.state is State.MEASURED else line.state.value
         error = found.error if found.error is not None else _error_text(line)
-        counts = (line.metric, _aggregation(line), found.count, found.processes)
+        counts = (line.metric, line.figures.metric.agg, found.count, found.processes)
         last = (value, error, line.figures.metric.unit, line.figures.unsupported or "")
         writer.writerow(dict(zip(columns, (*cell, *counts, *last), strict=True)))
     return out.getvalue()
@@ -88,12 +88,11 @@ def json_text(table: Table, words: Sequence[str]) -> str:
                 "params": dict(row.params),
                 "loops": list(row.loops),
                 "inner_loops": row.inner_loops,
+                SCORE: _figure(line),
                 "metrics": {},
             },
         )
-        if line.is_score:
-            entry[SCORE] = _figure(line)
-        else:
+        if not line.is_score:
             entry["metrics"][line.metric] = _figure(line)
     whole = {
         "file": str(table.results.path),
@@ -116,6 +115,9 @@ def notes(table: Table) -> list[str]:
     if few:
         has = " or ".join(map(str, sorted(few)))
         found.append(f"n/a: an error needs {LEAST_PROCESSES} processes or more, there are {has}.")
+    gaps = dict.fromkeys(line.metric for line in table.lines if line.figures.missing)
+    if gaps:
+        found.append(f"n/a: {', '.join(gaps)}: not measurable in some or all of the values.")
     reasons: dict[str, list[str]] = {}
     for line in table.lines:
         if line.figures.unsupported is not None:

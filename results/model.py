@@ -32,7 +32,7 @@ class Row:
     @property
     def values(self) -> tuple[tuple[float, ...], ...]:
         """The scores by process, in the unit of `score.metric`."""
-        return self.score.by_process
+        return self.score.measured
 
     def figures(self, name: str) -> Figures | None:
         """The figures of a metric, or of the score by its name; None if the file has none."""

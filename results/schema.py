@@ -4,6 +4,9 @@ The exact figures of a run are one line of JSON, a value for each value of the r
 
     {"gc.time": {"unit": "s", "agg": "sum", "better": "lower", "floor": 1e-4, "values": [...]},
      "rss.peak": {"unsupported": "clear_refs is not writable"}}
+
+A null among the values is a figure that was not measurable there: no zero, and no reason to drop
+the metric.
 """
 
 import json
@@ -48,16 +51,31 @@ class Metric:
 
 @dataclass(frozen=True)
 class Figures:
-    """The exact figures of a metric, process by process; none and a reason if `unsupported`."""
+    """The exact figures of a metric, process by process; none and a reason if `unsupported`.
+
+    A figure is None where it was not measurable in that value.
+    """
 
     metric: Metric
-    by_process: tuple[tuple[float, ...], ...] = ()
+    by_process: tuple[tuple[float | None, ...], ...] = ()
     unsupported: str | None = None
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The figures of all processes."""
-        return tuple(value for process in self.by_process for value in process)
+        """The figures of all processes that were measurable."""
+        return tuple(value for process in self.measured for value in process)
+
+    @property
+    def measured(self) -> tuple[tuple[float, ...], ...]:
+        """The measurable figures, process by process."""
+        return tuple(
+            tuple(value for value in process if value is not None) for process in self.by_process
+        )
+
+    @property
+    def missing(self) -> int:
+        """How many values had no measurable figure."""
+        return sum(process.count(None) for process in self.by_process)
 
 
 def figures_of_run(metadata: Mapping[str, Any], count: int, place: str) -> dict[str, Figures]:
@@ -158,7 +176,7 @@ def _figures(name: str, entry: Any, count: int, place: str) -> Figures:
     if len(values) != count:
         raise ResultsError(f"{place}: expected {count} values as in the run, found {len(values)}")
     for value in values:
-        if not is_number(value):
+        if value is not None and not is_number(value):
             raise ResultsError(f"{place}: expected finite numbers, found {value!r}")
     return Figures(metric, (tuple(values),))
 

@@ -23,7 +23,7 @@ class Estimate:
     """An aggregate of `count` values of so many `processes`, in the unit of its metric.
 
     `error` is the half-width of the interval; None where there is none (a sum, a maximum), or too
-    few processes. `value` is None when nothing was measured.
+    few processes. `value` is None when nothing was measured, or not enough for this aggregate.
     """
 
     value: float | None
@@ -33,15 +33,18 @@ class Estimate:
 
 
 def estimate(figures: Figures) -> Estimate:
-    """The sum, maximum or mean over all values, whichever the metric asks for."""
+    """The sum, maximum or mean over all values, whichever the metric asks for.
+
+    A mean is of the values that were measurable; a sum or a maximum of some is none of all.
+    """
     values, processes = figures.values, len(figures.by_process)
-    if not values:
-        return Estimate(None, None, 0, processes)
+    if not values or (figures.missing and figures.metric.agg != "mean"):
+        return Estimate(None, None, len(values), processes)
     if figures.metric.agg == "sum":
         return Estimate(math.fsum(values), None, len(values), processes)
     if figures.metric.agg == "max":
         return Estimate(max(values), None, len(values), processes)
-    return Estimate(mean(values), half_width(figures.by_process), len(values), processes)
+    return Estimate(mean(values), half_width(figures.measured), len(values), processes)
 
 
 def mean(values: Sequence[float]) -> float:

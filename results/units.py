@@ -49,18 +49,27 @@ def scale_for(unit: str, values: Iterable[float], share: bool = False) -> Scale 
     base, slash, per = unit.partition("/")
     ladder = {"s": _SECONDS, "bytes": _BYTES}.get(base)
     if ladder is None:
-        return Scale(unit, 1.0, _decimals(sizes))
+        return Scale(unit, 1.0, _decimals(sizes, 2))
     suffix = slash + per
     if not sizes:
         # All are zero: the unit that such figures mostly have.
         symbol, factor = ladder[1]
         return Scale(symbol + suffix, factor)
-    least, least_decimals = (_LEAST_PER_OPERATION, 3) if per == "op" else (_LEAST, 1)
+    least, digits, least_decimals = _LEAST, 2, 1
+    if per == "op":
+        least, digits, least_decimals = _LEAST_PER_OPERATION, 3, 3
     for symbol, factor in ladder:
         if sizes[0] / factor >= least and sizes[-1] / factor <= _MOST:
             scaled = [size / factor for size in sizes]
-            return Scale(symbol + suffix, factor, _decimals(scaled, least_decimals))
+            return Scale(symbol + suffix, factor, _decimals(scaled, digits, least_decimals))
     return None
+
+
+def brief(unit: str, value: float) -> str:
+    """A number with its own unit for a sentence, two or three digits: "812 MiB", "1.5 us"."""
+    scale = own_scale(unit, value)
+    scaled = value / scale.factor
+    return f"{scaled:.{0 if abs(scaled) >= 10 or scaled == int(scaled) else 1}f} {scale.symbol}"
 
 
 def own_scale(unit: str, value: float) -> Scale:
@@ -68,12 +77,12 @@ def own_scale(unit: str, value: float) -> Scale:
     base, slash, per = unit.partition("/")
     ladder = {"s": _SECONDS, "bytes": _BYTES}.get(base, ((base, 1.0),))
     symbol, factor = next((step for step in ladder if abs(value) >= step[1]), ladder[-1])
-    return Scale(symbol + slash + per, factor, _decimals([abs(value) / factor], 1))
+    return Scale(symbol + slash + per, factor, _decimals([abs(value) / factor], 2, 1))
 
 
-def _decimals(sizes: Sequence[float], least: int = 0) -> int:
-    """As many as the smallest number needs for three digits; none for whole numbers."""
+def _decimals(sizes: Sequence[float], digits: int, least: int = 0) -> int:
+    """As many as the smallest number needs to show so many digits; none for whole numbers."""
     if all(size == int(size) for size in sizes) and least <= 1:
         return 0
-    digits = 2 - math.floor(math.log10(min(size for size in sizes if size)))
-    return min(max(digits, least), _MOST_DECIMALS)
+    needed = digits - 1 - math.floor(math.log10(min(size for size in sizes if size)))
+    return min(max(needed, least), _MOST_DECIMALS)

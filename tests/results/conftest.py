@@ -8,6 +8,9 @@ from typing import Any
 import pyperf
 import pytest
 
+from results.files import read, write
+from results.model import Results
+
 MIB = 2**20
 
 KINDS = {
@@ -87,9 +90,7 @@ def make_score(
     return pyperf.Benchmark(runs)
 
 
-def _metrics(
-    metrics: Mapping[str, Any], process: int, count: int, hooks: bool
-) -> dict[str, Any]:
+def _metrics(metrics: Mapping[str, Any], process: int, count: int, hooks: bool) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     for name, given in metrics.items():
         if isinstance(given, str):
@@ -127,8 +128,34 @@ def thrashing(peak_mib: float = 812, share: float = 0.41, cpu: float = 2.5e-4) -
         "gc.share": share,
         "rss.peak": int(peak_mib * MIB),
         "rss.growth": int((peak_mib - 31) * MIB),
-        "native.peak": int((peak_mib - 40) * MIB),
+        "native.peak": int((peak_mib - 33) * MIB),
     }
+
+
+@pytest.fixture(name="make_score")
+def _make_score() -> Callable[..., pyperf.Benchmark]:
+    return make_score
+
+
+@pytest.fixture(name="quiet")
+def _quiet() -> Callable[..., dict[str, Any]]:
+    return quiet
+
+
+@pytest.fixture(name="thrashing")
+def _thrashing() -> Callable[..., dict[str, Any]]:
+    return thrashing
+
+
+@pytest.fixture
+def results_of(tmp_path: Path) -> Callable[..., Results]:
+    """What is read back of the scores it is called with."""
+
+    def write_and_read(*scores: pyperf.Benchmark) -> Results:
+        write(tmp_path / "run.json", scores, overwrite=True)
+        return read(tmp_path / "run.json")
+
+    return write_and_read
 
 
 @pytest.fixture
@@ -136,7 +163,9 @@ def scores() -> list[pyperf.Benchmark]:
     """A small run: an explicit and an implicit scope at 1 MiB, in one mode."""
     return [
         make_score("baseline[NONE]", 1.5e-8, metrics=quiet(cpu=1.5e-8)),
-        make_score("confined_close[NONE,size=1MiB]", 1.4e-5, loops=2**13, metrics=quiet(cpu=1.4e-5)),
+        make_score(
+            "confined_close[NONE,size=1MiB]", 1.4e-5, loops=2**13, metrics=quiet(cpu=1.4e-5)
+        ),
         make_score("implicit_close[NONE,size=1MiB]", 2.5e-4, loops=2**9, metrics=thrashing()),
     ]
 
