@@ -6,12 +6,15 @@ turns on the assertions and the validity checker of the C core.
 
 import os
 import shlex
+import sysconfig
 from glob import glob
 
 from setuptools import Extension, setup
 
 WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Wshadow", "-Wno-unused-parameter"]
-CFLAGS = ["-std=c11", "-fvisibility=hidden", *shlex.split(os.environ.get("SCOPES_CFLAGS", ""))]
+CFLAGS = ["-std=c11", "-D_GNU_SOURCE", "-fvisibility=hidden", "-fno-plt", *shlex.split(os.environ.get("SCOPES_CFLAGS", ""))]
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    CFLAGS += ["-DSCOPES_CONCURRENT=1"]
 if os.environ.get("SCOPES_DEBUG", "0") not in ("", "0"):
     CFLAGS += ["-UNDEBUG", "-DSCOPES_DEBUG=1", "-O1", "-g"]
 
@@ -22,7 +25,7 @@ def extension(name: str, pattern: str) -> Extension:
     return Extension(
         name,
         sources=sorted(glob(pattern)),
-        depends=glob(f"{folder}/*.h"),
+        depends=glob(f"{folder}/*.[ch]"),
         include_dirs=[folder],
         extra_compile_args=WARNINGS + CFLAGS,
     )
@@ -38,7 +41,7 @@ except ImportError:
 
 setup(
     ext_modules=[
-        extension("scopes._core", "scopes/csrc/*.c"),
+        extension("scopes._core", "scopes/csrc/core.c"),
         extension("stress._probe", "stress/csrc/probe*.c"),
     ],
     **cffi_options,

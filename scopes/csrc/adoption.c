@@ -1,0 +1,179 @@
+/* Foreign memory in a scope.
+ *
+ * An adoption is owned by the scope while that is open, and by each segment of the memory. Its release
+ * function runs once: when the scope closes, unless the buffer was ever taken. Then something that is
+ * not counted may still read the memory through a segment, so it runs with the last segment. */
+#include "arguments.h"
+#include "errors.h"
+#include "segment.h"
+
+typedef struct {
+    PyObject_HEAD
+    block block;       /* base, size and exports are used; never the arena's */
+    PyObject *release; /* owned; NULL once called, or if there is none */
+    uint64_t generation;
+    uint8_t exported;  /* 1: the buffer has been taken */
+} adoption_object;
+
+static int call_release(adoption_object *adoption)
+{
+    PyObject *release = adoption->release;
+    adoption->release = NULL;
+    if (release == NULL)
+        return 0;
+    PyObject *address = PyLong_FromVoidPtr(adoption->block.base);
+    PyObject *result = address != NULL ? PyObject_CallOneArg(release, address) : NULL;
+    Py_XDECREF(address);
+    Py_DECREF(release);
+    Py_XDECREF(result);
+    return result != NULL ? 0 : -1;
+}
+
+int adoption_release_at_close(PyObject *self)
+{
+    adoption_object *adoption = (adoption_object *)self;
+    return adoption->exported ? 0 : call_release(adoption);
+}
+
+void adoption_mark_exported(PyObject *self)
+{
+    ((adoption_object *)self)->exported = 1;
+}
+
+static void adoption_finalize(PyObject *self)
+{
+    adoption_object *adoption = (adoption_object *)self;
+    if (adoption->release == NULL || adoption->generation != fork_generation())
+        return;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (call_release(adoption) < 0)
+        PyErr_WriteUnraisable(self);
+    PyErr_Restore(type, value, trace);
+}
+
+static int adoption_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((adoption_object *)self)->release);
+    return 0;
+}
+
+static int adoption_clear(PyObject *self)
+{
+    Py_CLEAR(((adoption_object *)self)->release);
+    return 0;
+}
+
+static void adoption_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    if (PyObject_CallFinalizerFromDealloc(self) < 0)
+        return;
+    PyObject_GC_UnTrack(self);
+    adoption_clear(self);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static adoption_object *new_adoption(core_state *state, char *address, size_t nbytes)
+{
+    adoption_object *adoption = PyObject_GC_New(adoption_object, state->adoption_type);
+    if (adoption == NULL)
+        return NULL;
+    adoption->block = (block){.base = address, .size = nbytes};
+    adoption->release = NULL; /* until it is part of a scope, failures must not call it */
+    adoption->generation = fork_generation();
+    adoption->exported = 0;
+    PyObject_GC_Track(adoption);
+    return adoption;
+}
+
+static int add_lock_held(core_state *state, scope_object *scope, adoption_object *adoption)
+{
+    if (scope_check_open(state, scope) < 0)
+        return -1;
+    if (scope->adoptions == NULL)
+        scope->adoptions = PyList_New(0);
+    if (scope->adoptions == NULL || PyList_Append(scope->adoptions, (PyObject *)adoption) < 0)
+        return -1;
+    scope_track(scope);
+    return 0;
+}
+
+static int convert_address(PyObject *value, char **address)
+{
+    PyObject *number = PyNumber_Index(value);
+    if (number == NULL)
+        return -1;
+    *address = PyLong_AsVoidPtr(number);
+    Py_DECREF(number);
+    if (PyErr_Occurred())
+        return -1;
+    if (*address == NULL) {
+        PyErr_SetString(PyExc_ValueError, "address must not be 0");
+        return -1;
+    }
+    return 0;
+}
+
+PyObject *scope_adopt(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    static const char *const keywords[] = {"address", "nbytes", "release", NULL};
+    core_state *state = scope_core(self);
+    scope_object *scope = (scope_object *)self;
+    PyObject *found[3];
+    size_t nbytes;
+    char *address;
+    int result;
+    if (parse_arguments("adopt", keywords, 3, 2, args, nargs, names, found) < 0 ||
+        convert_address(found[0], &address) < 0 || convert_nbytes(found[1], "nbytes", &nbytes) < 0)
+        return NULL;
+    PyObject *release = found[2] != Py_None ? found[2] : NULL;
+    if (release != NULL && !PyCallable_Check(release)) {
+        PyErr_Format(PyExc_TypeError, "release must be callable or None, found %R", release);
+        return NULL;
+    }
+    if (nbytes > SIZE_MAX - (uintptr_t)address) {
+        PyErr_Format(PyExc_ValueError, "%zu bytes at address %p pass the end of memory", nbytes, address);
+        return NULL;
+    }
+    segment_object *segment = segment_new(state);
+    adoption_object *adoption = segment ? new_adoption(state, address, nbytes) : NULL;
+    if (adoption == NULL) {
+        Py_XDECREF(segment);
+        return NULL;
+    }
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    result = add_lock_held(state, scope, adoption);
+    if (result == 0)
+        adoption->release = Py_XNewRef(release);
+    Py_END_CRITICAL_SECTION();
+    if (result == 0)
+        segment_set(state, segment, scope, &adoption->block, (PyObject *)adoption, address,
+                    (Py_ssize_t)nbytes, 0);
+    else
+        Py_CLEAR(segment);
+    Py_DECREF(adoption);
+    return (PyObject *)segment;
+}
+
+static PyType_Slot adoption_slots[] = {
+    {Py_tp_dealloc, adoption_dealloc},   {Py_tp_traverse, adoption_traverse},
+    {Py_tp_clear, adoption_clear},       {Py_tp_finalize, adoption_finalize},
+    {0, NULL},
+};
+
+static PyType_Spec adoption_spec = {
+    .name = "scopes._core.Adoption",
+    .basicsize = sizeof(adoption_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = adoption_slots,
+};
+
+int adoption_add_type(PyObject *module, core_state *state)
+{
+    state->adoption_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &adoption_spec, NULL);
+    return state->adoption_type != NULL ? 0 : -1;
+}

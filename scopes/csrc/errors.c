@@ -1,0 +1,180 @@
+#include "errors.h"
+
+#include "os_memory.h"
+#include "segment.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Segments with exports that a message names. */
+#define NAMED_SEGMENTS 3
+
+static PyObject *error_class(PyObject *exception)
+{
+    /* The classes are gone when the module has been cleared and something still calls it. */
+    return exception != NULL ? exception : PyExc_RuntimeError;
+}
+
+static PyObject *add_error(PyObject *module, const char *name, const char *doc, PyObject *bases)
+{
+    PyObject *exception = PyErr_NewExceptionWithDoc(name, doc, bases, NULL);
+    if (exception == NULL)
+        return NULL;
+    if (PyModule_AddObjectRef(module, strrchr(name, '.') + 1, exception) < 0)
+        Py_CLEAR(exception);
+    return exception;
+}
+
+static PyObject *add_error_beside(PyObject *module, core_state *state, const char *name,
+                                  const char *doc, PyObject *builtin)
+{
+    PyObject *bases = PyTuple_Pack(2, state->scope_error, builtin);
+    if (bases == NULL)
+        return NULL;
+    PyObject *exception = add_error(module, name, doc, bases);
+    Py_DECREF(bases);
+    return exception;
+}
+
+int errors_add(PyObject *module, core_state *state)
+{
+    state->scope_error = add_error(module, "scopes.ScopeError",
+                                   "What all errors of this library have in common, and misuse that "
+                                   "has no class of its own.",
+                                   NULL);
+    if (state->scope_error == NULL)
+        return -1;
+    state->closed_error = add_error_beside(
+        module, state, "scopes.ScopeClosedError",
+        "The scope is closing or closed, so its memory can't be used any more.", PyExc_ValueError);
+    state->thread_error = add_error_beside(
+        module, state, "scopes.WrongThreadError",
+        "A confined scope was used by another thread than the one that opened it.",
+        PyExc_RuntimeError);
+    state->in_use_error = add_error_beside(
+        module, state, "scopes.ScopeInUseError",
+        "close() was called while buffers or pins of the scope's segments are alive.",
+        PyExc_BufferError);
+    state->memory_error = add_error_beside(
+        module, state, "scopes.ScopeMemoryError",
+        "An allocation would pass a limit, or the system has no memory for it.", PyExc_MemoryError);
+    return state->closed_error && state->thread_error && state->in_use_error && state->memory_error
+               ? 0
+               : -1;
+}
+
+int raise_closed(core_state *state, scope_object *scope)
+{
+    PyErr_Format(error_class(state->closed_error), "the %s scope at %p is %s",
+                 scope_kind_name(scope), (void *)scope, scope_state_name(scope));
+    return -1;
+}
+
+int raise_inherited(core_state *state, scope_object *scope)
+{
+    PyErr_Format(error_class(state->scope_error),
+                 "the %s scope at %p was inherited through fork and can only be read here: "
+                 "open a new one in this process",
+                 scope_kind_name(scope), (void *)scope);
+    return -1;
+}
+
+/* The name of a living thread, or "ended". Never fails: it is for messages. */
+static PyObject *thread_name(unsigned long ident)
+{
+    PyObject *name = NULL;
+    PyObject *threading = PyImport_ImportModule("threading");
+    PyObject *threads = threading ? PyObject_CallMethod(threading, "enumerate", NULL) : NULL;
+    for (Py_ssize_t i = 0; threads != NULL && name == NULL && i < PyList_GET_SIZE(threads); i++) {
+        PyObject *thread = PyList_GET_ITEM(threads, i);
+        PyObject *found = PyObject_GetAttrString(thread, "ident");
+        if (found != NULL && PyLong_Check(found) && PyLong_AsUnsignedLong(found) == ident)
+            name = PyObject_GetAttrString(thread, "name");
+        Py_XDECREF(found);
+        PyErr_Clear();
+    }
+    Py_XDECREF(threads);
+    Py_XDECREF(threading);
+    PyErr_Clear();
+    return name != NULL ? name : PyUnicode_FromString("ended");
+}
+
+int raise_wrong_thread(core_state *state, scope_object *scope)
+{
+    PyObject *expected = thread_name(scope->thread);
+    PyObject *found = thread_name(PyThread_get_thread_ident());
+    if (expected != NULL && found != NULL)
+        PyErr_Format(error_class(state->thread_error),
+                     "the confined scope at %p belongs to thread %lu (%S), "
+                     "but thread %lu (%S) uses it: use a SharedScope for several threads",
+                     (void *)scope, scope->thread, expected, PyThread_get_thread_ident(), found);
+    Py_XDECREF(expected);
+    Py_XDECREF(found);
+    return -1;
+}
+
+/* "2 of a segment of 1024 bytes, ..." */
+static PyObject *holders(scope_object *scope)
+{
+    PyObject *text = PyUnicode_FromString("");
+    int named = 0;
+    for (segment_object *s = scope->segments; s != NULL && text != NULL; s = s->next) {
+        int64_t exports = counter_get(&s->exports);
+        if (exports == 0)
+            continue;
+        if (named == NAMED_SEGMENTS) {
+            PyUnicode_AppendAndDel(&text, PyUnicode_FromString(", ..."));
+            break;
+        }
+        PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat("%s%lld of the segment of %zd bytes at %p",
+                                                           named++ ? ", " : "", (long long)exports,
+                                                           s->nbytes, (void *)s->address));
+    }
+    return text;
+}
+
+int raise_in_use(core_state *state, scope_object *scope)
+{
+    PyObject *text;
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    text = holders(scope);
+    Py_END_CRITICAL_SECTION();
+    if (text == NULL)
+        return -1;
+    PyErr_Format(error_class(state->in_use_error),
+                 "the %s scope at %p can't be closed while %lld buffers or pins are alive (%S): "
+                 "release them first, or open the scope with exports=\"defer\"",
+                 scope_kind_name(scope), (void *)scope, (long long)scope_exports(scope), text);
+    Py_DECREF(text);
+    return -1;
+}
+
+int raise_scope_limit(core_state *state, scope_object *scope, size_t nbytes)
+{
+    PyErr_Format(error_class(state->memory_error),
+                 "%zu bytes requested, but the %s scope at %p has %lld live bytes "
+                 "of the %lld that its limit allows",
+                 nbytes, scope_kind_name(scope), (void *)scope, (long long)scope->live,
+                 (long long)scope->limit);
+    return -1;
+}
+
+int raise_process_limit(core_state *state, size_t nbytes, int64_t live)
+{
+    PyErr_Format(error_class(state->memory_error),
+                 "%zu bytes requested, but the process has %lld live bytes "
+                 "of the %lld that scopes.set_limit allows",
+                 nbytes, (long long)live, (long long)arena_cap(state->arena));
+    return -1;
+}
+
+int raise_no_memory(core_state *state, size_t nbytes, int error)
+{
+    char reason[160];
+    if (error == ENOMEM)
+        os_explain_enomem(reason, sizeof(reason));
+    else
+        snprintf(reason, sizeof(reason), "%s", strerror(error));
+    PyErr_Format(error_class(state->memory_error), "%zu bytes requested, but %s", nbytes, reason);
+    return -1;
+}

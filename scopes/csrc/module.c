@@ -1,0 +1,257 @@
+/* The module scopes._core: its state, its functions, and what happens to it on fork. */
+#include "arguments.h"
+#include "errors.h"
+#include "segment.h"
+
+_Atomic uint64_t fork_count = 0;
+
+static void count_fork(void)
+{
+    atomic_fetch_add(&fork_count, 1);
+}
+
+static void register_fork_handler(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+int state_after_fork(core_state *state)
+{
+    /* The parent's arena stays as it is: inherited segments can still be read, and nothing of it is
+     * reused. What lay free in it is the child's own copy, and goes. */
+    arena *fresh = arena_new();
+    if (fresh == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    arena_inherit(fresh, state->arena);
+    state->arena = fresh;
+    counter_set(&state->open_scopes, 0);
+    state->generation = fork_generation();
+    return 0;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static PyObject *core_trim(PyObject *module, PyObject *Py_UNUSED(unused))
+{
+    core_state *state = PyModule_GetState(module);
+    if (state_ready(state) < 0)
+        return NULL;
+    arena_trim(state->arena);
+    state_unmap_pending(state, 1);
+    Py_RETURN_NONE;
+}
+
+static PyObject *core_set_cache_limit(PyObject *module, PyObject *value)
+{
+    core_state *state = PyModule_GetState(module);
+    size_t nbytes;
+    if (convert_nbytes(value, "nbytes", &nbytes) < 0 || state_ready(state) < 0)
+        return NULL;
+    arena_set_cache_limit(state->arena, nbytes);
+    state_unmap_pending(state, 1);
+    Py_RETURN_NONE;
+}
+
+static PyObject *core_set_limit(PyObject *module, PyObject *value)
+{
+    core_state *state = PyModule_GetState(module);
+    size_t nbytes = 0;
+    if ((value != Py_None && convert_nbytes(value, "nbytes", &nbytes) < 0) || state_ready(state) < 0)
+        return NULL;
+    arena_set_cap(state->arena, value != Py_None ? (int64_t)nbytes : ARENA_NO_CAP);
+    Py_RETURN_NONE;
+}
+
+static PyObject *core_window_peak_bytes(PyObject *module, PyObject *reset)
+{
+    core_state *state = PyModule_GetState(module);
+    int resets = PyObject_IsTrue(reset);
+    if (resets < 0 || state_ready(state) < 0)
+        return NULL;
+    return PyLong_FromLongLong(arena_window_peak(state->arena, resets));
+}
+
+static PyObject *core_allocate(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    static const char *const keywords[] = {"scope", "nbytes", "align", "zeroed", NULL};
+    core_state *state = PyModule_GetState(module);
+    PyObject *found[4];
+    size_t nbytes, align;
+    if (parse_arguments("allocate", keywords, 4, 4, args, nargs, names, found) < 0)
+        return NULL;
+    if (!PyObject_TypeCheck(found[0], state->scope_type)) {
+        PyErr_Format(PyExc_TypeError, "scope must be a Scope, found '%s'", Py_TYPE(found[0])->tp_name);
+        return NULL;
+    }
+    int zeroed = PyObject_IsTrue(found[3]);
+    if (zeroed < 0 || convert_nbytes(found[1], "nbytes", &nbytes) < 0 || convert_align(found[2], &align) < 0)
+        return NULL;
+    return scope_allocate_segment(found[0], nbytes, align, zeroed);
+}
+
+#if SCOPES_DEBUG
+static PyObject *core_check(PyObject *module, PyObject *Py_UNUSED(unused))
+{
+    arena_check(((core_state *)PyModule_GetState(module))->arena);
+    Py_RETURN_NONE;
+}
+#endif
+
+static PyMethodDef core_functions[] = {
+    {"statistics", core_statistics, METH_NOARGS,
+     PyDoc_STR("statistics()\n--\n\n"
+               "A Statistics record of the native memory of this process.\n\n"
+               ">>> with ConfinedScope() as scope:\n"
+               "...     before = statistics().live_bytes\n"
+               "...     segment = scope.allocate(100)\n"
+               "...     statistics().live_bytes - before\n"
+               "100")},
+    {"trim", core_trim, METH_NOARGS,
+     PyDoc_STR("trim()\n--\n\n"
+               "Gives all memory that is cached for the next scopes back to the system.\n\n"
+               "Memory of closed scopes that segments still cover reads as zeros afterwards.\n\n"
+               ">>> trim()")},
+    {"set_cache_limit", core_set_cache_limit, METH_O,
+     PyDoc_STR("set_cache_limit(nbytes, /)\n--\n\n"
+               "Sets how many bytes stay warm for the next scopes, those of closed scopes that segments\n"
+               "still cover included; 64 MiB unless set, 0 keeps none.\n\n"
+               ">>> set_cache_limit(64 * 1024 * 1024)")},
+    {"set_limit", core_set_limit, METH_O,
+     PyDoc_STR("set_limit(nbytes, /)\n--\n\n"
+               "Caps the live bytes of all scopes of the process; None, as at first, is no cap.\n\n"
+               "An allocation that would pass it raises ScopeMemoryError.\n\n"
+               ">>> set_limit(None)")},
+    {"window_peak_bytes", core_window_peak_bytes, METH_O,
+     PyDoc_STR("window_peak_bytes(reset, /)\n--\n\n"
+               "The highest live bytes since the last call with a true reset. For one user: the probe.")},
+    {"allocate", (PyCFunction)(void (*)(void))core_allocate, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("allocate(scope, nbytes, align, zeroed)\n--\n\n"
+               "Scope.allocate, whose memory keeps its old bytes unless zeroed. For numpy.empty.")},
+    {"_owner_died", scope_owner_died, METH_O, PyDoc_STR("What the weak references to owners call.")},
+#if SCOPES_DEBUG
+    {"check", core_check, METH_NOARGS, PyDoc_STR("Aborts where the arena contradicts itself.")},
+#endif
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static int refuse_subinterpreter(void)
+{
+    if (PyInterpreterState_Get() == PyInterpreterState_Main())
+        return 0;
+    PyErr_SetString(PyExc_ImportError,
+                    "scopes works in the main interpreter only: its memory belongs to the process");
+    return -1;
+}
+
+/* The names of settings that a process starts with; scopes/__init__.py documents them. */
+static int read_environment(core_state *state)
+{
+    const char *text = getenv("SCOPES_CACHE_LIMIT");
+    if (text == NULL || *text == '\0')
+        return 0;
+    char *end;
+    long long nbytes = strtoll(text, &end, 10);
+    if (*end != '\0' || nbytes < 0) {
+        PyErr_Format(PyExc_ValueError, "SCOPES_CACHE_LIMIT must be a number of bytes, found \"%s\"", text);
+        return -1;
+    }
+    arena_set_cache_limit(state->arena, (size_t)nbytes);
+    return 0;
+}
+
+static int core_exec(PyObject *module)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    core_state *state = PyModule_GetState(module);
+    if (refuse_subinterpreter() < 0)
+        return -1;
+    pthread_once(&once, register_fork_handler);
+    state->generation = fork_generation();
+    state->arena = arena_new();
+    state->owners = PyDict_New();
+    if (state->arena == NULL || state->owners == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (read_environment(state) < 0 || errors_add(module, state) < 0 ||
+        context_add_type(module, state) < 0 || scope_add_types(module, state) < 0 ||
+        segment_add_type(module, state) < 0 || pin_add_type(module, state) < 0 ||
+        adoption_add_type(module, state) < 0 || statistics_add_types(module, state) < 0)
+        return -1;
+    state->owner_died = PyObject_GetAttrString(module, "_owner_died");
+    return state->owner_died != NULL ? 0 : -1;
+}
+
+static PyObject **state_objects(core_state *state)
+{
+    return (PyObject **)&state->scope_type;
+}
+
+/* The owned fields of core_state lie in one run, from scope_type to owner_died. */
+#define STATE_OBJECTS                                                                                  \
+    ((offsetof(core_state, owner_died) - offsetof(core_state, scope_type)) / sizeof(PyObject *) + 1)
+
+static int core_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    core_state *state = PyModule_GetState(module);
+    for (size_t i = 0; i < STATE_OBJECTS; i++)
+        Py_VISIT(state_objects(state)[i]);
+    return 0;
+}
+
+static int core_clear(PyObject *module)
+{
+    core_state *state = PyModule_GetState(module);
+    for (size_t i = 0; i < STATE_OBJECTS; i++)
+        Py_CLEAR(state_objects(state)[i]);
+    return 0;
+}
+
+/* No scope or segment is left when the module goes, but arrays may still read retired memory: so the
+ * arena itself stays, with what is retired, and only free memory goes back. */
+static void core_free(void *module)
+{
+    core_state *state = PyModule_GetState(module);
+    if (state == NULL || state->arena == NULL)
+        return;
+#if SCOPES_FREELISTS
+    while (state->free_scope_count > 0)
+        PyObject_GC_Del(state->free_scopes[--state->free_scope_count]);
+    while (state->free_segment_count > 0)
+        PyObject_GC_Del(state->free_segments[--state->free_segment_count]);
+#endif
+    arena_trim(state->arena);
+    state_unmap_pending(state, 0);
+    state->arena = NULL;
+}
+
+static PyModuleDef_Slot core_slots[] = {
+    {Py_mod_exec, core_exec},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static struct PyModuleDef core_module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "scopes._core",
+    .m_doc = "The compiled part of scopes; import scopes instead.",
+    .m_size = sizeof(core_state),
+    .m_methods = core_functions,
+    .m_slots = core_slots,
+    .m_traverse = core_traverse,
+    .m_clear = core_clear,
+    .m_free = core_free,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&core_module);
+}

@@ -1,0 +1,90 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "os_memory.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A process may hold a few maps less than vm.max_map_count before the kernel refuses. */
+#define MAP_COUNT_SLACK 16
+
+size_t os_page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int os_map(size_t nbytes, size_t align, void **address)
+{
+    size_t page = os_page_size();
+    size_t extra = align > page ? align - page : 0;
+    if (nbytes > PTRDIFF_MAX - extra)
+        return ENOMEM;
+    char *found =
+        mmap(NULL, nbytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (found == MAP_FAILED)
+        return errno;
+    if (extra > 0) {
+        size_t head = (size_t)(-(uintptr_t)found & (align - 1));
+        if (head > 0)
+            munmap(found, head);
+        if (extra > head)
+            munmap(found + head + nbytes, extra - head);
+        found += head;
+    }
+    *address = found;
+    return 0;
+}
+
+void os_unmap(void *address, size_t nbytes)
+{
+    munmap(address, nbytes);
+}
+
+void os_decommit(void *address, size_t nbytes)
+{
+    madvise(address, nbytes, MADV_DONTNEED);
+}
+
+static long count_lines(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return -1;
+    long lines = 0;
+    for (int c = getc(file); c != EOF; c = getc(file))
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+static long read_number(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return -1;
+    long number = -1;
+    if (fscanf(file, "%ld", &number) != 1)
+        number = -1;
+    fclose(file);
+    return number;
+}
+
+void os_explain_enomem(char *text, size_t size)
+{
+    long maps = count_lines("/proc/self/maps");
+    long most = read_number("/proc/sys/vm/max_map_count");
+    struct rlimit space;
+    if (maps >= 0 && most > 0 && maps + MAP_COUNT_SLACK >= most)
+        snprintf(text, size, "the process holds %ld maps of the %ld that vm.max_map_count allows", maps,
+                 most);
+    else if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+        snprintf(text, size, "the address space of the process is limited to %llu bytes (RLIMIT_AS)",
+                 (unsigned long long)space.rlim_cur);
+    else
+        snprintf(text, size, "the system has no memory left to map");
+}

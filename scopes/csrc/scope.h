@@ -1,0 +1,132 @@
+/* Scopes and their state.
+ *
+ * One atomic word holds the state and the number of exports and pins:
+ *
+ *                exports = 0                     exports > 0
+ *   open         allocate, export, close         the same; close raises unless exports are deferred
+ *   closing      callbacks run; no allocate,     only where exports are deferred
+ *                callback or export any more
+ *   closed       blocks given back or retired    blocks with exports stay, each until its last export
+ *
+ * open -> closing happens once, in close(), by the thread that wins. Every entry point that depends on
+ * the state reads it after all arguments have been converted, since converting may run Python code.
+ *
+ * Entry point                 made safe without the GIL by
+ *   allocate, adopt, callback the lock of the scope
+ *   close                     the lock of the scope for both transitions; callbacks run unlocked
+ *   export, unexport          the lock of the scope
+ *   closed, kind, owner       the atomic word, immutable fields
+ *   element access            none needed: a covered block is never unmapped or reused
+ */
+#ifndef SCOPES_SCOPE_H
+#define SCOPES_SCOPE_H
+
+#include "state.h"
+
+enum scope_kind { KIND_CONFINED, KIND_SHARED, KIND_IMPLICIT };
+
+#define STATE_OPEN UINT64_C(0)
+#define STATE_CLOSING UINT64_C(1)
+#define STATE_CLOSED UINT64_C(2)
+#define STATE_MASK UINT64_C(3)
+#define ONE_EXPORT UINT64_C(4)
+
+struct segment_object;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;             /* what the with statement calls, see context.c */
+    core_state *core;                /* borrowed: its type keeps it alive */
+    word state;                      /* STATE_* + ONE_EXPORT x exports */
+    uint64_t token;                  /* confined: of the thread it belongs to, else 0 */
+    uint64_t generation;             /* of the process that opened it */
+    block *blocks;                   /* leased, the last one first; one reference each */
+    block *current;                  /* of them, where small segments are carved */
+    size_t used;                     /* bytes of current that are taken */
+    struct segment_object *segments; /* alive, borrowed; they take themselves out */
+    int64_t live;                    /* bytes handed out */
+    int64_t limit;                   /* of live; ARENA_NO_CAP */
+    PyObject *callbacks;             /* list of (fn, args, kwargs), or NULL */
+    PyObject *adoptions;             /* list of adoption objects, or NULL */
+    PyObject *owner;                 /* implicit: weak reference to the owner, or NULL */
+    PyObject *weakrefs;
+    unsigned long thread;            /* confined: threading.get_ident() of its thread, for messages */
+    uint8_t kind;
+    uint8_t defers;                  /* 1: exports="defer" */
+    uint8_t entered;                 /* 1: its with statement has begun */
+    uint8_t tracked;                 /* 1: it and its segments are known to the collector */
+    uint8_t finalized;               /* 1: its finalizer has run, which happens once to an object */
+} scope_object;
+
+static inline uint64_t scope_state(scope_object *scope)
+{
+    return word_get(&scope->state) & STATE_MASK;
+}
+
+static inline int64_t scope_exports(scope_object *scope)
+{
+    return (int64_t)(word_get(&scope->state) / ONE_EXPORT);
+}
+
+static inline int scope_is_inherited(const scope_object *scope)
+{
+    return SCOPES_UNLIKELY(scope->generation != fork_generation());
+}
+
+static inline int scope_wrong_thread(const scope_object *scope)
+{
+    return scope->kind == KIND_CONFINED && SCOPES_UNLIKELY(scope->token != thread_token());
+}
+
+/* The module's state, without the calls that PyType_GetModuleState takes. */
+static inline core_state *scope_core(PyObject *scope)
+{
+    return ((scope_object *)scope)->core;
+}
+
+const char *scope_kind_name(const scope_object *scope);
+const char *scope_state_name(scope_object *scope);
+
+/* Makes the scope and its segments known to the collector: from now on they can be in a cycle. */
+void scope_track(scope_object *scope);
+
+/* Raises unless the calling thread may allocate, export and register. 0, or -1 with an exception. */
+int scope_check_open(core_state *state, scope_object *scope);
+
+/* scope_memory.c: carves nbytes (aligned, zeroed if asked) out of the scope's blocks. The block comes
+ * with a reference for the segment. Returns 0, or -1 with an exception set. */
+int scope_carve(core_state *state, scope_object *scope, size_t nbytes, size_t align, int zeroed,
+                block **from, char **address);
+/* Gives all blocks back, deferring or retiring those that are still needed. Lock held. */
+void scope_give_back_lock_held(core_state *state, scope_object *scope);
+
+/* scope_close.c */
+enum close_how { CLOSE_AS_SET, CLOSE_DEFERRING };
+int scope_close(core_state *state, scope_object *scope, enum close_how how);
+PyObject *scope_callback(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+PyObject *scope_close_method(PyObject *self, PyObject *unused);
+PyObject *scope_enter(core_state *state, scope_object *scope);
+PyObject *scope_exit(core_state *state, scope_object *scope, PyObject *const *exception);
+void scope_finalize(PyObject *self);
+/* Closes without a thread check; what callbacks raise goes to sys.unraisablehook. */
+void scope_end_unraised(core_state *state, scope_object *scope);
+
+/* scope_owner.c */
+int scope_set_owner(core_state *state, scope_object *scope, PyObject *owner);
+PyObject *scope_owner(PyObject *self, void *unused);
+PyObject *scope_owner_died(PyObject *module, PyObject *reference);
+
+/* scope_new.c: the three constructors as vectorcalls, and the dead scope's way to the free list. */
+int scope_set_constructors(core_state *state);
+void scope_free(core_state *state, scope_object *scope);
+
+/* scope.c */
+PyObject *scope_allocate_segment(PyObject *self, size_t nbytes, size_t align, int zeroed);
+int scope_add_types(PyObject *module, core_state *state);
+
+/* context.c: __enter__ and __exit__ of the explicit scopes. */
+int context_add_type(PyObject *module, core_state *state);
+int context_install(core_state *state, PyTypeObject *type);
+PyObject *context_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+
+#endif

@@ -1,0 +1,290 @@
+/* The end of a scope: close(), the with statement, callbacks and the finalizer. */
+#include "arguments.h"
+#include "errors.h"
+#include "scope.h"
+#include "segment.h"
+
+/* Above this, pages are unmapped without the GIL, which then takes about a millisecond at least. */
+#define UNMAP_ALONE_BYTES ((size_t)16 * 1024 * 1024)
+
+void state_unmap_pending(core_state *state, int may_leave_gil)
+{
+    size_t total = 0;
+    block *pending = arena_pending(state->arena, &total);
+    if (may_leave_gil && total >= UNMAP_ALONE_BYTES) {
+        Py_BEGIN_ALLOW_THREADS
+        arena_unmap(pending);
+        Py_END_ALLOW_THREADS
+    }
+    else
+        arena_unmap(pending);
+}
+
+/* ---- callbacks ------------------------------------------------------------------------------- */
+
+PyObject *scope_callback(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    core_state *state = scope_core(self);
+    scope_object *scope = (scope_object *)self;
+    if (nargs < 1) {
+        PyErr_SetString(PyExc_TypeError, "callback() missing required argument 'fn'");
+        return NULL;
+    }
+    if (!PyCallable_Check(args[0])) {
+        PyErr_Format(PyExc_TypeError, "callback() takes a callable first, found %R", args[0]);
+        return NULL;
+    }
+    /* (fn, positional and keyword values, names) in one tuple: the call needs no dict. */
+    Py_ssize_t named = names != NULL ? PyTuple_GET_SIZE(names) : 0;
+    PyObject *call = PyTuple_New(nargs + named + 1);
+    if (call == NULL)
+        return NULL;
+    for (Py_ssize_t i = 0; i < nargs + named; i++)
+        PyTuple_SET_ITEM(call, i, Py_NewRef(args[i]));
+    PyTuple_SET_ITEM(call, nargs + named, Py_NewRef(names != NULL ? names : Py_None));
+    int result = -1;
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    if (scope_check_open(state, scope) == 0) {
+        if (scope->callbacks == NULL)
+            scope->callbacks = PyList_New(0);
+        if (scope->callbacks != NULL)
+            result = PyList_Append(scope->callbacks, call);
+        if (result == 0)
+            scope_track(scope);
+    }
+    Py_END_CRITICAL_SECTION();
+    Py_DECREF(call);
+    return result == 0 ? Py_NewRef(args[0]) : NULL;
+}
+
+static int run_callback(PyObject *call)
+{
+    Py_ssize_t size = PyTuple_GET_SIZE(call);
+    PyObject *names = PyTuple_GET_ITEM(call, size - 1);
+    Py_ssize_t named = names != Py_None ? PyTuple_GET_SIZE(names) : 0;
+    PyObject **items = ((PyTupleObject *)call)->ob_item;
+    PyObject *result = PyObject_Vectorcall(items[0], items + 1, (size_t)(size - 2 - named),
+                                           names != Py_None ? names : NULL);
+    Py_XDECREF(result);
+    return result != NULL ? 0 : -1;
+}
+
+/* Takes the exception that is set, normalized and with its traceback. */
+static PyObject *take_exception(void)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace != NULL && value != NULL)
+        PyException_SetTraceback(value, trace);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    return value;
+}
+
+static void set_exception(PyObject *value)
+{
+    PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(value)), value, PyException_GetTraceback(value));
+}
+
+/* Puts earlier at the end of the contexts of the exception that is set, as if that one had been raised
+ * while earlier was handled. Takes over earlier (may be NULL). */
+static void chain(PyObject *earlier)
+{
+    if (earlier == NULL)
+        return;
+    PyObject *last = take_exception();
+    PyObject *end = Py_NewRef(last);
+    PyObject *context;
+    while (end != earlier && (context = PyException_GetContext(end)) != NULL)
+        Py_SETREF(end, context);
+    if (end != earlier)
+        PyException_SetContext(end, earlier);
+    else
+        Py_DECREF(earlier);
+    Py_DECREF(end);
+    set_exception(last);
+}
+
+/* Runs what a step of the end has to run, the last one first, all of them; then raises the last
+ * exception with the earlier ones as its context. In a finalizer nobody can take an exception: each is
+ * handed to sys.unraisablehook instead. Takes over the list, which may be NULL. */
+static int run_all(PyObject *list, int (*run)(PyObject *), int in_finalizer, PyObject *error)
+{
+    for (Py_ssize_t i = list != NULL ? PyList_GET_SIZE(list) : 0; i-- > 0;) {
+        PyObject *item = Py_NewRef(PyList_GET_ITEM(list, i));
+        if (PyList_SetSlice(list, i, i + 1, NULL) < 0)
+            PyErr_Clear();
+        if (run(item) < 0) {
+            if (in_finalizer)
+                PyErr_WriteUnraisable(PyTuple_Check(item) ? PyTuple_GET_ITEM(item, 0) : item);
+            else {
+                chain(error);
+                error = take_exception();
+            }
+        }
+        Py_DECREF(item);
+    }
+    Py_XDECREF(list);
+    if (error == NULL)
+        return 0;
+    set_exception(error);
+    return -1;
+}
+
+/* ---- close ----------------------------------------------------------------------------------- */
+
+enum began { BEGAN, WAS_CLOSED, IS_IN_USE };
+
+/* open -> closing, for the one caller that wins. Lock held. */
+static enum began begin_lock_held(scope_object *scope, int defer)
+{
+    uint64_t found = word_get(&scope->state);
+    do {
+        if ((found & STATE_MASK) != STATE_OPEN)
+            return WAS_CLOSED;
+        if (found >= ONE_EXPORT && !defer)
+            return IS_IN_USE;
+    } while (!word_replace(&scope->state, &found, found | STATE_CLOSING));
+    return BEGAN;
+}
+
+/* closing -> closed: the memory goes back. */
+static void finish(core_state *state, scope_object *scope)
+{
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    word_add(&scope->state, STATE_CLOSED - STATE_CLOSING);
+    if (!scope_is_inherited(scope)) {
+        scope_give_back_lock_held(state, scope);
+        counter_add(&state->open_scopes, -1);
+    }
+    Py_END_CRITICAL_SECTION();
+}
+
+/* What scopes with callbacks or adopted memory have to do between closing and closed. */
+static int run_endings(scope_object *scope, int in_finalizer)
+{
+    PyObject *callbacks = scope->callbacks;
+    PyObject *adoptions = scope->adoptions;
+    scope->callbacks = scope->adoptions = NULL;
+    if (scope_is_inherited(scope)) {
+        /* They belong to the parent, which will run them. */
+        Py_XDECREF(callbacks);
+        Py_XDECREF(adoptions);
+        return 0;
+    }
+    PyObject *error = NULL;
+    if (run_all(callbacks, run_callback, in_finalizer, NULL) < 0)
+        error = take_exception();
+    return run_all(adoptions, adoption_release_at_close, in_finalizer, error);
+}
+
+int scope_close(core_state *state, scope_object *scope, enum close_how how)
+{
+    int defer = how == CLOSE_DEFERRING || scope->defers;
+    enum began began;
+    if (SCOPES_UNLIKELY(scope_wrong_thread(scope) && scope_state(scope) == STATE_OPEN))
+        return raise_wrong_thread(state, scope);
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    began = begin_lock_held(scope, defer);
+    Py_END_CRITICAL_SECTION();
+    if (began == WAS_CLOSED)
+        return 0;
+    if (began == IS_IN_USE)
+        return raise_in_use(state, scope);
+    int result = 0;
+    if (SCOPES_UNLIKELY(scope->callbacks != NULL || scope->adoptions != NULL))
+        result = run_endings(scope, 0);
+    finish(state, scope);
+    if (SCOPES_UNLIKELY(arena_has_pending(state->arena)))
+        state_unmap_pending(state, 1);
+    return result;
+}
+
+PyObject *scope_close_method(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    if (scope_close(scope_core(self), (scope_object *)self, CLOSE_AS_SET) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- with ------------------------------------------------------------------------------------ */
+
+PyObject *scope_enter(core_state *state, scope_object *scope)
+{
+    if (scope_check_open(state, scope) < 0)
+        return NULL;
+    if (scope->entered) {
+        PyErr_Format(state->scope_error != NULL ? state->scope_error : PyExc_RuntimeError,
+                     "the %s scope at %p is already in a with statement, and a scope is single-use: "
+                     "open one for each with statement",
+                     scope_kind_name(scope), (void *)scope);
+        return NULL;
+    }
+    scope->entered = 1;
+    return Py_NewRef(scope);
+}
+
+/* Tells on the exception of the with body what close() would have raised. */
+static void add_note(PyObject *exception)
+{
+    PyObject *error = take_exception();
+    PyObject *note = PyUnicode_FromFormat("while the scope was closed: %R", error);
+    PyObject *result = note ? PyObject_CallMethod(exception, "add_note", "O", note) : NULL;
+    if (result == NULL)
+        PyErr_Clear(); /* the exception of the body is what counts */
+    Py_XDECREF(result);
+    Py_XDECREF(note);
+    Py_XDECREF(error);
+}
+
+PyObject *scope_exit(core_state *state, scope_object *scope, PyObject *const *exception)
+{
+    int raised = exception[0] != Py_None;
+    if (scope_close(state, scope, raised ? CLOSE_DEFERRING : CLOSE_AS_SET) < 0) {
+        if (!raised)
+            return NULL;
+        if (exception[1] != Py_None)
+            add_note(exception[1]);
+        else
+            PyErr_Clear();
+    }
+    Py_RETURN_FALSE;
+}
+
+/* ---- finalizer ------------------------------------------------------------------------------- */
+
+void scope_end_unraised(core_state *state, scope_object *scope)
+{
+    enum began began;
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    began = begin_lock_held(scope, 1);
+    Py_END_CRITICAL_SECTION();
+    if (began != BEGAN)
+        return;
+    if (SCOPES_UNLIKELY(scope->callbacks != NULL || scope->adoptions != NULL))
+        run_endings(scope, 1);
+    finish(state, scope);
+}
+
+/* Closes a scope that nobody can reach any more: no thread check, nothing of ours is raised. */
+void scope_finalize(PyObject *self)
+{
+    core_state *state = scope_core(self);
+    scope_object *scope = (scope_object *)self;
+    scope->finalized = 1;
+    if (scope_state(scope) != STATE_OPEN)
+        return;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (scope->kind != KIND_IMPLICIT && !scope_is_inherited(scope) &&
+        PyErr_ResourceWarning(self, 1, "%R was never closed", self) < 0) {
+        /* Warnings are errors here, as for files. */
+        if (PyErr_ExceptionMatches(PyExc_Warning))
+            PyErr_WriteUnraisable(self);
+        else
+            PyErr_Clear();
+    }
+    scope_end_unraised(state, scope);
+    PyErr_Restore(type, value, trace);
+}

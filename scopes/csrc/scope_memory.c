@@ -1,0 +1,113 @@
+/* How a scope carves segments out of the blocks it leases, and gives the blocks back. */
+#include "errors.h"
+#include "scope.h"
+
+#include <string.h>
+
+static inline size_t align_up(const block *b, size_t offset, size_t align)
+{
+    uintptr_t address = (uintptr_t)b->base + offset;
+    return offset + (size_t)(-address & (align - 1));
+}
+
+/* Where nbytes fit into the current block; SIZE_MAX if nowhere. */
+static inline size_t place_in_current(const scope_object *scope, size_t nbytes, size_t align)
+{
+    const block *b = scope->current;
+    if (b == NULL || nbytes > ARENA_SMALL_MOST)
+        return SIZE_MAX;
+    size_t offset = align_up(b, scope->used, align);
+    return offset <= b->size && nbytes <= b->size - offset ? offset : SIZE_MAX;
+}
+
+/* Leases a block for nbytes. The first small segment gets one that just fits, so that scopes with a
+ * single segment cost no more than it; the next one shows that there will be many. */
+static block *lease_for(core_state *state, scope_object *scope, size_t nbytes, size_t align)
+{
+    block *b = NULL;
+    int small = nbytes <= ARENA_SMALL_MOST && align <= ARENA_SMALL_ALIGN_MOST;
+    int many = small && scope->current != NULL;
+    int error = arena_lease(state->arena, many ? ARENA_RUN_BYTES : nbytes, align, &b);
+    if (error != 0) {
+        raise_no_memory(state, nbytes, error);
+        return NULL;
+    }
+    b->next = scope->blocks;
+    scope->blocks = b;
+    if (small)
+        scope->current = b;
+    return b;
+}
+
+static int charge(core_state *state, scope_object *scope, size_t nbytes)
+{
+    if (SCOPES_UNLIKELY(scope->live > scope->limit - (int64_t)nbytes))
+        return raise_scope_limit(state, scope, nbytes);
+    int64_t found = arena_charge(state->arena, nbytes);
+    if (SCOPES_UNLIKELY(found >= 0))
+        return raise_process_limit(state, nbytes, found);
+    return 0;
+}
+
+static int carve_lock_held(core_state *state, scope_object *scope, size_t nbytes, size_t align,
+                           int zeroed, block **from, char **address)
+{
+    if (scope_check_open(state, scope) < 0 || charge(state, scope, nbytes) < 0)
+        return -1;
+    size_t taken = nbytes > 0 ? nbytes : 1; /* so that each segment has an address of its own */
+    block *b = scope->current;
+    size_t offset = place_in_current(scope, taken, align);
+    if (offset == SIZE_MAX) {
+        b = lease_for(state, scope, taken, align);
+        if (b == NULL) {
+            arena_credit(state->arena, nbytes);
+            return -1;
+        }
+        offset = 0;
+    }
+    size_t end = offset + taken;
+    if (zeroed && offset < b->dirty)
+        memset(b->base + offset, 0, (end < b->dirty ? end : b->dirty) - offset);
+    if (end > b->dirty)
+        b->dirty = end;
+    if (b == scope->current)
+        scope->used = end;
+    scope->live += (int64_t)nbytes;
+    counter_add(&b->refs, 1);
+    *from = b;
+    *address = b->base + offset;
+    return 0;
+}
+
+int scope_carve(core_state *state, scope_object *scope, size_t nbytes, size_t align, int zeroed,
+                block **from, char **address)
+{
+    int result;
+    if (state_ready(state) < 0)
+        return -1;
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    result = carve_lock_held(state, scope, nbytes, align, zeroed, from, address);
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
+void scope_give_back_lock_held(core_state *state, scope_object *scope)
+{
+    arena *a = state->arena;
+    block *b = scope->blocks;
+    scope->blocks = scope->current = NULL;
+    scope->used = 0;
+    arena_credit(a, (size_t)scope->live);
+    scope->live = 0;
+    while (b != NULL) {
+        block *next = b->next;
+        if (SCOPES_UNLIKELY(counter_get(&b->refs) > 1)) {
+            if (counter_get(&b->exports) > 0)
+                arena_defer(a, (int64_t)b->size);
+            else
+                arena_retire(a, b);
+        }
+        arena_drop(a, b);
+        b = next;
+    }
+}

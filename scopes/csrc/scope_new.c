@@ -1,0 +1,144 @@
+/* The constructors, which take their arguments without a tuple, and the way of a dead scope. */
+#include "arguments.h"
+#include "errors.h"
+#include "scope.h"
+
+#include <string.h>
+
+static scope_object *take_scope(core_state *state, PyTypeObject *type)
+{
+#if SCOPES_FREELISTS
+    if (state->free_scope_count > 0) {
+        PyObject *dead = state->free_scopes[--state->free_scope_count];
+        Py_SET_TYPE(dead, (PyTypeObject *)Py_NewRef(type));
+        _Py_NewReference(dead);
+        return (scope_object *)dead;
+    }
+#else
+    (void)state;
+#endif
+    return PyObject_GC_New(scope_object, type);
+}
+
+static PyObject *new_scope(core_state *state, PyTypeObject *type, enum scope_kind kind)
+{
+    if (state_ready(state) < 0)
+        return NULL;
+    scope_object *scope = take_scope(state, type);
+    if (scope == NULL)
+        return NULL;
+    memset((char *)scope + sizeof(PyObject), 0, sizeof(scope_object) - sizeof(PyObject));
+    scope->core = state;
+    scope->generation = state->generation;
+    scope->kind = (uint8_t)kind;
+    scope->limit = ARENA_NO_CAP;
+    scope->call = kind != KIND_IMPLICIT ? context_call : NULL;
+    if (kind == KIND_CONFINED) {
+        scope->token = thread_token();
+        scope->thread = PyThread_get_thread_ident();
+    }
+    counter_add(&state->open_scopes, 1);
+    return (PyObject *)scope;
+}
+
+void scope_free(core_state *state, scope_object *scope)
+{
+    PyTypeObject *type = Py_TYPE(scope);
+#if SCOPES_FREELISTS
+    /* The collector calls the finalizer of an object once: one that had it can't come back. */
+    if (state->free_scope_count < FREE_SCOPES && !scope->finalized)
+        state->free_scopes[state->free_scope_count++] = (PyObject *)scope;
+    else
+        PyObject_GC_Del(scope);
+#else
+    (void)state;
+    PyObject_GC_Del(scope);
+#endif
+    Py_DECREF(type);
+}
+
+static int set_limit(scope_object *scope, PyObject *limit)
+{
+    size_t nbytes;
+    if (limit == NULL || limit == Py_None)
+        return 0;
+    if (convert_nbytes(limit, "limit", &nbytes) < 0)
+        return -1;
+    scope->limit = (int64_t)nbytes;
+    return 0;
+}
+
+static int set_exports(scope_object *scope, PyObject *exports)
+{
+    if (exports == NULL)
+        return 0;
+    if (PyUnicode_Check(exports)) {
+        if (PyUnicode_CompareWithASCIIString(exports, "defer") == 0) {
+            scope->defers = 1;
+            return 0;
+        }
+        if (PyUnicode_CompareWithASCIIString(exports, "raise") == 0)
+            return 0;
+    }
+    PyErr_Format(PyExc_ValueError, "exports must be \"raise\" or \"defer\", found %R", exports);
+    return -1;
+}
+
+static PyObject *construct_explicit(PyObject *type, enum scope_kind kind, PyObject *const *args,
+                                    size_t nargsf, PyObject *names)
+{
+    core_state *state = PyType_GetModuleState((PyTypeObject *)type);
+    PyObject *scope = new_scope(state, (PyTypeObject *)type, kind);
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (scope == NULL || SCOPES_LIKELY(nargs == 0 && names == NULL))
+        return scope;
+    static const char *const keywords[] = {"limit", "exports", NULL};
+    PyObject *found[2];
+    if (parse_arguments(((PyTypeObject *)type)->tp_name, keywords, 0, 0, args, nargs, names, found) < 0 ||
+        set_limit((scope_object *)scope, found[0]) < 0 ||
+        set_exports((scope_object *)scope, found[1]) < 0) {
+        scope_close(state, (scope_object *)scope, CLOSE_DEFERRING);
+        Py_DECREF(scope);
+        return NULL;
+    }
+    return scope;
+}
+
+static PyObject *construct_confined(PyObject *type, PyObject *const *args, size_t nargsf,
+                                    PyObject *names)
+{
+    return construct_explicit(type, KIND_CONFINED, args, nargsf, names);
+}
+
+static PyObject *construct_shared(PyObject *type, PyObject *const *args, size_t nargsf,
+                                  PyObject *names)
+{
+    return construct_explicit(type, KIND_SHARED, args, nargsf, names);
+}
+
+static PyObject *construct_implicit(PyObject *type, PyObject *const *args, size_t nargsf,
+                                    PyObject *names)
+{
+    core_state *state = PyType_GetModuleState((PyTypeObject *)type);
+    PyObject *scope = new_scope(state, (PyTypeObject *)type, KIND_IMPLICIT);
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (scope == NULL || SCOPES_LIKELY(nargs == 0 && names == NULL))
+        return scope;
+    static const char *const keywords[] = {"owner", "limit", NULL};
+    PyObject *found[2];
+    if (parse_arguments(((PyTypeObject *)type)->tp_name, keywords, 0, 0, args, nargs, names, found) < 0 ||
+        set_limit((scope_object *)scope, found[1]) < 0 ||
+        scope_set_owner(state, (scope_object *)scope, found[0]) < 0) {
+        Py_DECREF(scope);
+        return NULL;
+    }
+    return scope;
+}
+
+int scope_set_constructors(core_state *state)
+{
+    state->confined_type->tp_vectorcall = construct_confined;
+    state->shared_type->tp_vectorcall = construct_shared;
+    state->implicit_type->tp_vectorcall = construct_implicit;
+    return 0;
+}

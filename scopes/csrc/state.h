@@ -1,0 +1,86 @@
+/* State of the module, and what differs between the Python versions. */
+#ifndef SCOPES_STATE_H
+#define SCOPES_STATE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <structmember.h>
+
+#include "arena.h"
+#include "thread_token.h"
+
+/* A lock of one object's fields: the GIL where there is one. */
+#if PY_VERSION_HEX < 0x030D0000
+#define Py_BEGIN_CRITICAL_SECTION(op) {
+#define Py_END_CRITICAL_SECTION() }
+#endif
+
+/* Dead objects kept for the next one: creating and dropping scopes then takes no memory from Python
+ * and the collector, which counts allocations, sees none. Without the GIL the interpreter's own
+ * per-thread heaps do this. */
+#ifdef Py_GIL_DISABLED
+#define SCOPES_FREELISTS 0
+#else
+#define SCOPES_FREELISTS 1
+#endif
+
+#define FREE_SCOPES 256
+#define FREE_SEGMENTS 2048
+
+typedef struct {
+    arena *arena;
+    uint64_t generation;    /* of the process, see fork_generation */
+    counter open_scopes;
+    PyTypeObject *scope_type; /* all below: owned */
+    PyTypeObject *confined_type;
+    PyTypeObject *shared_type;
+    PyTypeObject *implicit_type;
+    PyTypeObject *segment_type;
+    PyTypeObject *pin_type;
+    PyTypeObject *adoption_type;
+    PyTypeObject *context_type;
+    PyTypeObject *statistics_type;
+    PyTypeObject *scope_statistics_type;
+    PyObject *scope_error;
+    PyObject *closed_error;
+    PyObject *thread_error;
+    PyObject *in_use_error;
+    PyObject *memory_error;
+    PyObject *owners;       /* dict: address of the weak reference to an owner -> its scope */
+    PyObject *owner_died;   /* what those weak references call */
+#if SCOPES_FREELISTS
+    int free_scope_count;
+    int free_segment_count;
+    PyObject *free_scopes[FREE_SCOPES];
+    PyObject *free_segments[FREE_SEGMENTS];
+#endif
+} core_state;
+
+/* How often the process has become a child by fork: the one variable of the process that changes, since
+ * pthread_atfork handlers take no argument. Inherited scopes have a lower number. */
+extern _Atomic uint64_t fork_count __attribute__((visibility("hidden")));
+
+static inline uint64_t fork_generation(void)
+{
+    return atomic_load_explicit(&fork_count, memory_order_relaxed);
+}
+
+/* Gives a forked child an arena of its own. Returns -1 with an exception set. */
+int state_after_fork(core_state *state);
+
+static inline core_state *state_of(PyObject *object)
+{
+    return (core_state *)PyType_GetModuleState(Py_TYPE(object));
+}
+
+static inline int state_ready(core_state *state)
+{
+    return SCOPES_LIKELY(state->generation == fork_generation()) ? 0 : state_after_fork(state);
+}
+
+/* Unmaps what the arena has given up. A large part is unmapped without the GIL: it takes about 60 us a
+ * MiB; a small one with it, since getting the GIL back takes much longer beside busy threads. */
+void state_unmap_pending(core_state *state, int may_leave_gil);
+
+#endif

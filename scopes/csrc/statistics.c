@@ -1,0 +1,109 @@
+/* What scopes and the process report of themselves, as records that can't be changed. */
+#include "segment.h"
+
+static PyStructSequence_Field process_fields[] = {
+    {"live_bytes", "Handed out in segments of open scopes."},
+    {"peak_bytes", "The highest live_bytes has been."},
+    {"peak_exact", "True if peak_bytes is exact; else it may be off by 64 KiB a thread."},
+    {"deferred_bytes", "In blocks of closed scopes that wait for their last export."},
+    {"retired_bytes", "In blocks of closed scopes that a segment still covers: not reused before it is gone."},
+    {"cached_bytes", "Mapped and free for the next scope."},
+    {"mapped_bytes", "Of address space mapped for all of this."},
+    {"open_scopes", "Scopes that are not closed."},
+    {"pinned_slabs", "Blocks that make up retired_bytes."},
+    {NULL, NULL},
+};
+
+static PyStructSequence_Desc process_record = {
+    .name = "scopes.Statistics",
+    .doc = "Native memory of the process, in bytes; see scopes.statistics().",
+    .fields = process_fields,
+    .n_in_sequence = 9,
+};
+
+static PyStructSequence_Field scope_fields[] = {
+    {"live_bytes", "Handed out in segments; 0 once closed."},
+    {"segments", "Segment objects alive, parts of segments included."},
+    {"exports", "Buffers and pins alive."},
+    {"callbacks", "Callbacks registered and not yet run."},
+    {"limit", "The cap of live_bytes, or None."},
+    {NULL, NULL},
+};
+
+static PyStructSequence_Desc scope_record = {
+    .name = "scopes.ScopeStatistics",
+    .doc = "One scope's state, in bytes and counts; see Scope.statistics().",
+    .fields = scope_fields,
+    .n_in_sequence = 5,
+};
+
+/* A record of the values, which are taken over; NULL where one is missing. */
+static PyObject *make_record(PyTypeObject *type, PyObject *const *values, int count)
+{
+    PyObject *record = PyStructSequence_New(type);
+    for (int i = 0; i < count; i++) {
+        if (record == NULL || values[i] == NULL) {
+            for (; i < count; i++)
+                Py_XDECREF(values[i]);
+            Py_XDECREF(record);
+            return NULL;
+        }
+        PyStructSequence_SetItem(record, i, values[i]);
+    }
+    return record;
+}
+
+PyObject *core_statistics(PyObject *module, PyObject *Py_UNUSED(unused))
+{
+    core_state *state = PyModule_GetState(module);
+    arena_figures figures;
+    if (state_ready(state) < 0)
+        return NULL;
+    arena_read(state->arena, &figures);
+    int exact = !SCOPES_CONCURRENT || arena_cap(state->arena) != ARENA_NO_CAP;
+    PyObject *values[] = {
+        PyLong_FromLongLong(figures.live),       PyLong_FromLongLong(figures.peak),
+        PyBool_FromLong(exact),                  PyLong_FromLongLong(figures.deferred),
+        PyLong_FromSize_t(figures.retired),      PyLong_FromSize_t(figures.cached),
+        PyLong_FromSize_t(figures.mapped),       PyLong_FromLongLong(counter_get(&state->open_scopes)),
+        PyLong_FromSize_t(figures.retired_blocks),
+    };
+    return make_record(state->statistics_type, values, 9);
+}
+
+PyObject *scope_statistics(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+    core_state *state = scope_core(self);
+    scope_object *scope = (scope_object *)self;
+    Py_ssize_t segments = 0, callbacks;
+    int64_t live;
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    for (segment_object *s = scope->segments; s != NULL; s = s->next)
+        segments++;
+    callbacks = scope->callbacks != NULL ? PyList_GET_SIZE(scope->callbacks) : 0;
+    live = scope->live;
+    Py_END_CRITICAL_SECTION();
+    PyObject *values[] = {
+        PyLong_FromLongLong(live),
+        PyLong_FromSsize_t(segments),
+        PyLong_FromLongLong(scope_exports(scope)),
+        PyLong_FromSsize_t(callbacks),
+        scope->limit == ARENA_NO_CAP ? Py_NewRef(Py_None) : PyLong_FromLongLong(scope->limit),
+    };
+    return make_record(state->scope_statistics_type, values, 5);
+}
+
+static PyTypeObject *add_record(PyObject *module, PyStructSequence_Desc *description)
+{
+    PyTypeObject *type = PyStructSequence_NewType(description);
+    if (type != NULL && PyModule_AddType(module, type) < 0)
+        Py_CLEAR(type);
+    return type;
+}
+
+int statistics_add_types(PyObject *module, core_state *state)
+{
+    state->statistics_type = add_record(module, &process_record);
+    state->scope_statistics_type = add_record(module, &scope_record);
+    return state->statistics_type != NULL && state->scope_statistics_type != NULL ? 0 : -1;
+}
