@@ -37,6 +37,7 @@ _CYCLE_BODY = """
     node.myself = node
     node.memory = memory = ImplicitScope().allocate(size)
     touch(memory)
+    del node, memory
 """
 
 # Every byte by a copy, as the peers do it.
