@@ -11,6 +11,10 @@ class Stress:
     The heap of MEMORY stress lies there all the time, so only THREADS overrides the methods.
     """
 
+    #: The CPUs that the stress threads were moved to, so that the measured thread has its own for
+    #: itself; empty where there are no threads, or where they run wherever the measured one may.
+    cpus: frozenset[int] = frozenset()
+
     def park(self) -> None:
         """Let the stress threads sleep; returns when the last of them is parked."""
 

@@ -1,4 +1,5 @@
-/* What the parts of stress._probe share: the module's state and the types each part adds. */
+/* What the parts of stress._probe share: the module's state, and the types and functions each adds.
+ */
 #ifndef STRESS_PROBE_H
 #define STRESS_PROBE_H
 
@@ -14,6 +15,10 @@ typedef struct {
 
 /* The type spec of GCRecorder (probe_gc.c). */
 extern PyType_Spec gc_recorder_spec;
+
+/* read_held(path) and write_held(path, data), both METH_VARARGS (probe_proc.c). */
+PyObject *probe_read_held(PyObject *module, PyObject *args);
+PyObject *probe_write_held(PyObject *module, PyObject *args);
 
 /* Without the GIL an object's fields are guarded by its own lock; with it the GIL is that lock. */
 #ifdef Py_GIL_DISABLED

@@ -60,6 +60,20 @@ static void module_free(void *module)
     (void)module_clear(module);
 }
 
+PyDoc_STRVAR(read_held_doc,
+"read_held($module, path, /)\n--\n\n"
+"The first 16 KiB of a file in /proc, read without giving up the GIL. OSError names the file.");
+
+PyDoc_STRVAR(write_held_doc,
+"write_held($module, path, data, /)\n--\n\n"
+"Write bytes to a file in /proc in one call, without giving up the GIL. OSError names the file.");
+
+static PyMethodDef module_methods[] = {
+    {"read_held", probe_read_held, METH_VARARGS, read_held_doc},
+    {"write_held", probe_write_held, METH_VARARGS, write_held_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 /* The slots take a function as an object pointer, which is all that CPython's own table offers. */
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)module_exec},
@@ -77,6 +91,7 @@ static struct PyModuleDef probe_module = {
     .m_name = "stress._probe",
     .m_doc = "Probes that have to live inside the interpreter: what the collector does.",
     .m_size = sizeof(probe_state),
+    .m_methods = module_methods,
     .m_slots = module_slots,
     .m_traverse = module_traverse,
     .m_clear = module_clear,

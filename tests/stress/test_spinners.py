@@ -190,10 +190,19 @@ def pinned():
 
 def test_spinners_leave_the_measured_threads_cpu_alone(options, pinned, thread_ids):
     before = thread_ids()
-    with stressed(StressMode.THREADS, options):
+    with stressed(StressMode.THREADS, options) as stress:
         started = thread_ids() - before
         assert len(started) == options.threads
-        assert all(pinned not in os.sched_getaffinity(thread) for thread in started)
+        assert all(os.sched_getaffinity(thread) == stress.cpus for thread in started)
+        assert stress.cpus
+        assert pinned not in stress.cpus
+
+
+def test_spinners_run_anywhere_when_the_measured_thread_does(monkeypatch, options):
+    machine = set(range(os.sysconf("SC_NPROCESSORS_CONF")))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: machine)
+    with stressed(StressMode.THREADS, options) as stress:
+        assert stress.cpus == set()
 
 
 def test_threads_stay_where_they_are_when_no_other_cpu_is_left(monkeypatch):
