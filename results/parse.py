@@ -57,7 +57,7 @@ class _Run:
         self.values = tuple(_list(data, "values", place))
         for value in self.values:
             if not schema.is_number(value) or value <= 0:
-                raise ResultsError(f"{place}: expected values above 0, found {value!r}")
+                raise ResultsError(f"{place}: expected values above 0, found {value!r:.40}")
         self.loops = self._count("loops")
         self.inner_loops = self._count("inner_loops")
 

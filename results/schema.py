@@ -135,15 +135,20 @@ def parse_json(text: str, place: str) -> Any:
 
     try:
         return json.loads(text, parse_constant=refuse)
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # the decoder's own, and that of an integer without end
         raise ResultsError(f"{place}: not JSON or cut off: {error}") from None
     except RecursionError:
         raise ResultsError(f"{place}: not a result: nested too deeply") from None
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite number; true and false are none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it is a number that a float can hold; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _entries(text: Any, place: str) -> dict[str, Any]:
@@ -177,7 +182,7 @@ def _figures(name: str, entry: Any, count: int, place: str) -> Figures:
         raise ResultsError(f"{place}: expected {count} values as in the run, found {len(values)}")
     for value in values:
         if value is not None and not is_number(value):
-            raise ResultsError(f"{place}: expected finite numbers, found {value!r}")
+            raise ResultsError(f"{place}: expected finite numbers, found {value!r:.40}")
     return Figures(metric, (tuple(values),))
 
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 _SECONDS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 _BYTES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("bytes", 1.0))
+_LADDERS = {"s": _SECONDS, "bytes": _BYTES}
 
-# In units. A time per operation shares its unit with all others, from the empty operation up: the
-# smallest shows two of its digits in four decimals. Totals and peaks keep to friendlier numbers.
-_LEAST_PER_OPERATION, _LEAST = 0.002, 0.1
 _MOST = 99_999.0
+"""In units: a longer number is not read but counted."""
 _MOST_DECIMALS = 4
 
 
@@ -28,14 +27,29 @@ class Scale:
 
     def format(self, value: float) -> str:
         """The number without its unit. Zero is "0", and what would round to it "<0.001"."""
-        scaled = value / self.factor
         if value == 0:
             return "0"
-        text = f"{scaled:.{self.decimals}f}"
+        text = f"{value / self.factor:.{self.decimals}f}"
         if float(text) != 0:
             return text
         least = f"{10.0**-self.decimals:.{self.decimals}f}"
         return f"<{least}" if value > 0 else f">-{least}"
+
+
+@dataclass(frozen=True)
+class _Style:
+    """What a column asks for: the sizes in units that its smallest number may have, the better one
+    first; the digits of it that show; the decimals that all have at least."""
+
+    least: tuple[float, ...] = (0.1,)
+    digits: int = 2
+    decimals: int = 1
+
+
+# All times of operations share a unit, from the empty operation up, so theirs may be small.
+_PER_OPERATION = _Style(least=(0.01, 0.002), digits=3, decimals=3)
+_OTHERS = _Style()
+_COUNTS = _Style(decimals=0)
 
 
 def scale_for(unit: str, values: Iterable[float], share: bool = False) -> Scale | None:
@@ -43,46 +57,46 @@ def scale_for(unit: str, values: Iterable[float], share: bool = False) -> Scale 
 
     None if the values lie too far apart for one. `share`: the unit is a ratio to print as per cent.
     """
-    sizes = sorted(abs(value) for value in values if value)
     if share:
         return Scale("%", 0.01, 1)
     base, slash, per = unit.partition("/")
-    ladder = {"s": _SECONDS, "bytes": _BYTES}.get(base)
-    if ladder is None:
-        return Scale(unit, 1.0, _decimals(sizes, 2))
-    suffix = slash + per
+    sizes = sorted(abs(value) for value in values if value)
+    if base not in _LADDERS:
+        return Scale(unit, 1.0, _decimals(sizes, _COUNTS, base))
     if not sizes:
         # All are zero: the unit that such figures mostly have.
-        symbol, factor = ladder[1]
-        return Scale(symbol + suffix, factor)
-    least, digits, least_decimals = _LEAST, 2, 1
-    if per == "op":
-        least, digits, least_decimals = _LEAST_PER_OPERATION, 3, 3
-    for symbol, factor in ladder:
-        if sizes[0] / factor >= least and sizes[-1] / factor <= _MOST:
-            scaled = [size / factor for size in sizes]
-            return Scale(symbol + suffix, factor, _decimals(scaled, digits, least_decimals))
+        symbol, factor = _LADDERS[base][1]
+        return Scale(symbol + slash + per, factor)
+    style = _PER_OPERATION if per == "op" else _OTHERS
+    for least in style.least:
+        for symbol, factor in _LADDERS[base]:
+            if sizes[0] / factor >= least and sizes[-1] / factor <= _MOST:
+                decimals = _decimals([size / factor for size in sizes], style, base)
+                return Scale(symbol + slash + per, factor, decimals)
     return None
+
+
+def own_scale(unit: str, value: float) -> Scale:
+    """The scale for a value by itself: the largest unit of which it makes at least one."""
+    base, slash, per = unit.partition("/")
+    ladder = _LADDERS.get(base, ((base, 1.0),))
+    symbol, factor = next((step for step in ladder if abs(value) >= step[1]), ladder[-1])
+    sizes = [abs(value) / factor] if value else []
+    return Scale(symbol + slash + per, factor, _decimals(sizes, _OTHERS, base))
 
 
 def brief(unit: str, value: float) -> str:
     """A number with its own unit for a sentence, two or three digits: "812 MiB", "1.5 us"."""
     scale = own_scale(unit, value)
     scaled = value / scale.factor
-    return f"{scaled:.{0 if abs(scaled) >= 10 or scaled == int(scaled) else 1}f} {scale.symbol}"
+    decimals = 0 if abs(scaled) >= 10 or scaled == int(scaled) else 1
+    return f"{scaled:.{decimals}f} {scale.symbol}"
 
 
-def own_scale(unit: str, value: float) -> Scale:
-    """The scale for a value by itself: the largest unit of which it makes at least one."""
-    base, slash, per = unit.partition("/")
-    ladder = {"s": _SECONDS, "bytes": _BYTES}.get(base, ((base, 1.0),))
-    symbol, factor = next((step for step in ladder if abs(value) >= step[1]), ladder[-1])
-    return Scale(symbol + slash + per, factor, _decimals([abs(value) / factor], 2, 1))
-
-
-def _decimals(sizes: Sequence[float], digits: int, least: int = 0) -> int:
-    """As many as the smallest number needs to show so many digits; none for whole numbers."""
-    if all(size == int(size) for size in sizes) and least <= 1:
+def _decimals(sizes: Sequence[float], style: _Style, base: str) -> int:
+    """As many as the smallest needs to show its digits; none where all are whole by nature."""
+    whole = base != "s" and all(size == int(size) for size in sizes)
+    if whole or not sizes:
         return 0
-    needed = digits - 1 - math.floor(math.log10(min(size for size in sizes if size)))
-    return min(max(needed, least), _MOST_DECIMALS)
+    needed = style.digits - 1 - math.floor(math.log10(min(sizes)))
+    return min(max(needed, style.decimals), _MOST_DECIMALS)

@@ -1,0 +1,187 @@
+import csv
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyperf
+import pytest
+
+from results import formats
+from results.model import Results
+from results.show import show
+from results.table import build
+
+Make = Callable[..., pyperf.Benchmark]
+Read = Callable[..., Results]
+Scores = list[pyperf.Benchmark]
+Metrics = Callable[..., dict[str, Any]]
+
+
+def text_of(results: Results) -> list[str]:
+    return formats.text(build(results))
+
+
+def shown(results: Results, format: str = "text", colour: bool = False) -> str:
+    stream = io.StringIO()
+    show(results, stream, format, colour)
+    return stream.getvalue()
+
+
+def test_text_is_laid_out_as_by_jmh(make_score: Make, results_of: Read) -> None:
+    usual = {"scopestress_params": '{"size": "1KiB"}'}
+    results = results_of(
+        make_score(
+            "confined_close[NONE]",
+            by_process=[[1.04e-7, 1.06e-7], [1.05e-7, 1.05e-7], [1.051e-7, 1.049e-7]],
+            metrics={"gc.time": 0.0, "rss.peak": 32 * 2**20},
+            metadata=usual,
+        ),
+        make_score(
+            "implicit_close[NONE,size=1MiB]",
+            by_process=[[2.4e-4], [2.5e-4], [2.6e-4]],
+            metrics={"gc.time": [[0.0123], [0.02], [0.01]], "rss.peak": 812 * 2**20},
+        ),
+    )
+    assert text_of(results) == [
+        "Benchmark                (mode)  (size)  Mode  Cnt    Score      Error  Units",
+        "confined_close             NONE    1KiB  avgt    6    0.105  ±       0  us/op",
+        "confined_close:gc.time     NONE    1KiB   sum    6        0             ms",
+        "confined_close:rss.peak    NONE    1KiB   max    6       32             MiB",
+        "implicit_close             NONE    1MiB  avgt    3  250.000  ± 182.437  us/op",
+        "implicit_close:gc.time     NONE    1MiB   sum    3     42.3             ms",
+        "implicit_close:rss.peak    NONE    1MiB   max    3      812             MiB",
+    ]
+
+
+def test_modes_are_set_apart_by_an_empty_line(make_score: Make, results_of: Read) -> None:
+    lines = text_of(results_of(make_score("a[NONE]"), make_score("a[MEMORY]")))
+    assert [line.split("  ")[0] for line in lines] == ["Benchmark", "a", "", "a"]
+
+
+def test_text_is_never_wider_than_its_columns(
+    make_score: Make, results_of: Read, thrashing: Metrics
+) -> None:
+    name = "weakref_finalize_of_an_anonymous_mmap_that_is_shared[MEMORY,heap-kind=bytes,size=1MiB]"
+    other = "baseline[MEMORY,heap-kind=containers,size=1KiB]"
+    results = results_of(make_score(name, metrics=thrashing()), make_score(other))
+    assert max(map(len, text_of(results))) <= 100
+    assert all(len(line) <= 100 for line in shown(results).splitlines())
+
+
+def test_a_shortened_name_keeps_its_metric(make_score: Make, results_of: Read) -> None:
+    results = results_of(make_score("x" * 120 + "[NONE]", metrics={"gc.pause.max": 1.0}))
+    label = text_of(results)[2].split()[0]
+    assert label.startswith("xxx")
+    assert "…" in label
+    assert label.endswith("xxx:gc.pause.max")
+
+
+def test_files_of_others_have_no_mode_column(make_score: Make, results_of: Read) -> None:
+    assert "(mode)" not in text_of(results_of(make_score("json_loads")))[0]
+
+
+def test_zero_and_not_measurable_and_unsupported_read_differently(
+    make_score: Make, results_of: Read
+) -> None:
+    metrics = {"gc.time": 0.0, "gc.share": [[None], [None]], "rss.peak": "not writable"}
+    lines = text_of(results_of(make_score(processes=2, values=1, metrics=metrics)))
+    assert [line.split()[2:] for line in lines[2:]] == [
+        ["sum", "2", "0", "ms"],
+        ["mean", "0", "n/a"],
+        ["unsupported"],
+    ]
+
+
+def test_the_reason_of_an_unsupported_metric_stands_under_the_table(
+    make_score: Make, results_of: Read
+) -> None:
+    results = results_of(make_score(metrics={"rss.peak": "clear_refs is not writable"}))
+    assert "unsupported: rss.peak: clear_refs is not writable.\n" in shown(results)
+
+
+def test_too_few_processes_have_no_error_and_are_told_why(
+    make_score: Make, results_of: Read
+) -> None:
+    printed = shown(results_of(make_score(processes=2)))
+    assert "± n/a" in printed
+    assert "n/a: an error needs 3 processes or more, there are 2.\n" in printed
+
+
+def test_a_figure_below_its_resolution_is_not_claimed(make_score: Make, results_of: Read) -> None:
+    printed = shown(results_of(make_score(metrics={"gc.pause.max": 5e-5})))
+    assert "<100.0" in printed
+    assert "<: measured, and below the resolution of the metric.\n" in printed
+
+
+def test_the_machine_stands_beside_the_figures(make_score: Make, results_of: Read) -> None:
+    expected = (
+        "Measured with CPython 3.11.7, Linux 6.1.0, Some CPU @ 2.50GHz, gc thresholds 700,10,10.\n"
+    )
+    assert expected in shown(results_of(make_score()))
+
+
+def test_text_is_coloured_only_when_asked(scores: Scores, results_of: Read) -> None:
+    results = results_of(*scores)
+    assert "\x1b" not in shown(results)
+    coloured = shown(results, colour=True)
+    assert coloured.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "") == shown(
+        results
+    )
+
+
+@pytest.mark.parametrize("format", ["csv", "markdown", "json"])
+def test_other_formats_are_never_coloured(scores: Scores, results_of: Read, format: str) -> None:
+    assert "\x1b" not in shown(results_of(*scores), format, colour=True)
+
+
+def test_csv_has_a_line_a_figure_with_exact_values_and_units(
+    make_score: Make, results_of: Read
+) -> None:
+    score = make_score(
+        "a[NONE,size=1MiB]", by_process=[[0.1]], metrics={"gc.time": [[1 / 3]], "rss.peak": "no"}
+    )
+    rows = list(csv.DictReader(io.StringIO(shown(results_of(score), "csv"))))
+    assert [(row["metric"], row["value"], row["unit"]) for row in rows] == [
+        ("score", "0.1", "s/op"),
+        ("gc.time", repr(1 / 3), "s"),
+        ("rss.peak", "unsupported", ""),
+    ]
+    assert {row["size"] for row in rows} == {"1MiB"}
+    assert (rows[0]["error"], rows[1]["error"], rows[2]["note"]) == ("n/a", "", "no")
+
+
+def test_json_holds_the_exact_values_by_process(make_score: Make, results_of: Read) -> None:
+    score = make_score("a[NONE]", by_process=[[0.1], [0.2], [0.4]], metrics={"gc.time": 1 / 3})
+    (row,) = json.loads(shown(results_of(score), "json"))["rows"]
+    assert row["score"]["values"] == [[0.1], [0.2], [0.4]]
+    assert row["metrics"]["gc.time"]["value"] == 1.0
+    assert row["metrics"]["gc.time"]["values"] == [[1 / 3]] * 3
+    assert row["metrics"]["gc.time"]["unit"] == "s"
+
+
+def test_json_tells_null_from_zero_and_gives_the_reason(make_score: Make, results_of: Read) -> None:
+    metrics = {"gc.time": 0.0, "gc.share": [[None], [None]], "rss.peak": "no"}
+    score = make_score(processes=2, values=1, metrics=metrics)
+    (row,) = json.loads(shown(results_of(score), "json"))["rows"]
+    found = row["metrics"]
+    assert (found["gc.time"]["state"], found["gc.time"]["value"]) == ("measured", 0.0)
+    assert (found["gc.share"]["state"], found["gc.share"]["value"]) == ("n/a", None)
+    assert found["rss.peak"] == {"state": "unsupported", "reason": "no"}
+
+
+def test_markdown_has_the_cells_of_the_text(make_score: Make, results_of: Read) -> None:
+    results = results_of(
+        make_score("a[NONE]", by_process=[[1e-6]] * 3, metrics={"gc.pause.max": 5e-5})
+    )
+    assert shown(results, "markdown").splitlines()[:4] == [
+        "| Benchmark | (mode) | Mode | Cnt | Score | Error | Units |",
+        "| :--- | ---: | ---: | ---: | ---: | ---: | :--- |",
+        "| a | NONE | avgt | 3 | 1.000 | ± 0 | us/op |",
+        "| a:gc.pause.max | NONE | max | 3 | &lt;100.0 |  | us |",
+    ]
+
+
+def test_an_unknown_format_is_refused(scores: Scores, results_of: Read) -> None:
+    with pytest.raises(ValueError, match="expected one of text, csv, markdown, json, found 'xml'"):
+        shown(results_of(*scores), "xml")
