@@ -12,7 +12,13 @@ from glob import glob
 from setuptools import Extension, setup
 
 WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Wshadow", "-Wno-unused-parameter"]
-CFLAGS = ["-std=c11", "-D_GNU_SOURCE", "-fvisibility=hidden", "-fno-plt", *shlex.split(os.environ.get("SCOPES_CFLAGS", ""))]
+CFLAGS = [
+    "-std=c11",
+    "-D_GNU_SOURCE",
+    "-fvisibility=hidden",
+    "-fno-plt",
+    *shlex.split(os.environ.get("SCOPES_CFLAGS", "")),
+]
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
     CFLAGS += ["-DSCOPES_CONCURRENT=1"]
 if os.environ.get("SCOPES_DEBUG", "0") not in ("", "0"):
@@ -31,7 +37,7 @@ def extension(name: str, pattern: str) -> Extension:
     )
 
 
-# cffi has no build for the free-threaded CPython 3.13; the scopes need none, so they still build there.
+# cffi has no build for the free-threaded CPython 3.13; the scopes need none and build there.
 try:
     import cffi  # noqa: F401
 

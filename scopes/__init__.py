@@ -17,12 +17,13 @@ A scope is a lifetime: native memory that was allocated in it goes back when it 
 What counts as an export, for which ``close()`` raises ``ScopeInUseError`` (or which it waits for,
 with ``exports="defer"``): memoryview, ``np.frombuffer``, ``np.asarray``, ``scope.zeros``, ``empty``
 and ``array``, ctypes ``from_buffer``, ``segment.cdata`` and an entered ``segment.pin()``. What does
-not: indexing, ``fill``, ``copy_from``, comparison, and ``np.ndarray(buffer=segment)``, which gives its
-buffer back at once; after close such an array reads its old bytes or zeros.
+not: indexing, ``fill``, ``copy_from``, comparison, and ``np.ndarray(buffer=segment)``, which gives
+its buffer back at once; after close such an array reads its old bytes or zeros.
 
-Architecture. The types are written in C (``scopes/csrc``), since only there they are fast enough to be
-used everywhere: ``os_memory`` maps; ``ranges`` and ``slabs`` cut and cache; ``arena`` leases blocks to
-scopes, knows no Python, and is tested as plain C; ``scope*`` and ``segment*`` are the Python types.
+Architecture. The types are written in C (``scopes/csrc``), since only there they are fast enough to
+be used everywhere: ``os_memory`` maps; ``ranges`` and ``slabs`` cut and cache; ``arena`` leases
+blocks to scopes, knows no Python, and is tested as plain C; ``scope*`` and ``segment*`` are the
+Python types.
 NumPy and cffi are imported only by the methods that make their objects.
 
 Environment: ``SCOPES_CACHE_LIMIT``, in bytes, is the first ``set_cache_limit``.
@@ -39,7 +40,7 @@ if not _sys.platform.startswith("linux"):
     )
 
 try:
-    from scopes import _core
+    import scopes._core  # noqa: F401
 except ModuleNotFoundError as _error:
     if _error.name != "scopes._core":
         raise

@@ -1,4 +1,4 @@
-"""NumPy arrays in scopes. Imported when an array is asked for, so that scopes needs no NumPy itself."""
+"""NumPy arrays in scopes: imported when an array is asked for, so that scopes needs no NumPy."""
 
 from __future__ import annotations
 
@@ -18,19 +18,15 @@ if TYPE_CHECKING:
 _ALIGN = 64  # bytes: a cache line, and the widest vector register
 
 
-def zeros(
-    scope: _core.Scope, shape: int | Sequence[int], dtype: DTypeLike = float
-) -> NDArray[Any]:
+def zeros(scope: _core.Scope, shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]:
     return _new(scope, shape, np.dtype(dtype), zeroed=True)
 
 
-def empty(
-    scope: _core.Scope, shape: int | Sequence[int], dtype: DTypeLike = float
-) -> NDArray[Any]:
+def empty(scope: _core.Scope, shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]:
     return _new(scope, shape, np.dtype(dtype), zeroed=False)
 
 
-def array(scope: _core.Scope, obj: ArrayLike, dtype: DTypeLike = None) -> NDArray[Any]:
+def array(scope: _core.Scope, obj: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
     source = np.asarray(obj, dtype)
     copy = _new(scope, source.shape, source.dtype, zeroed=False)
     copy[...] = source
@@ -38,10 +34,10 @@ def array(scope: _core.Scope, obj: ArrayLike, dtype: DTypeLike = None) -> NDArra
 
 
 def as_array(
-    segment: _core.Segment, dtype: DTypeLike = None, copy: bool | None = None
+    segment: _core.Segment, dtype: DTypeLike | None = None, copy: bool | None = None
 ) -> NDArray[Any]:
     """What ``Segment.__array__`` does: the bytes, converted to dtype."""
-    found: NDArray[Any] = np.frombuffer(segment, np.uint8)
+    found: NDArray[Any] = _bytes(segment)
     wanted = found.dtype if dtype is None else np.dtype(dtype)
     if copy is False and wanted != found.dtype:
         raise ValueError(f"a segment's bytes can't become {wanted} without a copy")
@@ -56,9 +52,17 @@ def _new(
     lengths = _lengths(shape)
     nbytes = math.prod(lengths) * dtype.itemsize
     segment = _core.allocate(scope, nbytes, _ALIGN, zeroed)
-    # np.frombuffer keeps the buffer that it takes, and with it the export; np.ndarray, given the segment
-    # or a memoryview of it, would give the buffer back at once.
-    return np.ndarray(lengths, dtype, buffer=np.frombuffer(segment, np.uint8))
+    return np.ndarray(lengths, dtype, buffer=_bytes(segment))
+
+
+def _bytes(segment: _core.Segment) -> NDArray[np.uint8]:
+    """An array that holds an export of the segment, as long as it lives.
+
+    np.frombuffer keeps the buffer that it takes; np.ndarray, given the segment or a memoryview of
+    it, would give it back at once.
+    """
+    view: Any = segment
+    return np.frombuffer(view, np.uint8)
 
 
 def _lengths(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -4,8 +4,6 @@
 #include "errors.h"
 #include "python_part.h"
 
-#include <string.h>
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static segment_object *take_segment(core_state *state)
@@ -41,8 +39,12 @@ segment_object *segment_new(core_state *state)
     segment_object *segment = take_segment(state);
     if (SCOPES_UNLIKELY(segment == NULL))
         return NULL;
-    memset((char *)segment + sizeof(PyObject), 0, sizeof(segment_object) - sizeof(PyObject));
     segment->core = state;
+    segment->scope = NULL; /* not part of one yet */
+    segment->adoption = NULL;
+    segment->prev = segment->next = NULL;
+    segment->weakrefs = NULL;
+    counter_set(&segment->exports, 0);
     return segment;
 }
 
@@ -93,13 +95,15 @@ static void segment_dealloc(PyObject *self)
 {
     segment_object *segment = (segment_object *)self;
     core_state *state = segment->core;
-    if (SCOPES_UNLIKELY(PyObject_GC_IsTracked(self)))
-        PyObject_GC_UnTrack(self);
+    scope_object *scope = segment->scope;
+    if (SCOPES_LIKELY(scope != NULL)) {
+        take_out_of_scope(segment); /* from here on nothing tracks it any more */
+        if (SCOPES_UNLIKELY(scope->tracked))
+            PyObject_GC_UnTrack(self);
+    }
     if (segment->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
-    if (SCOPES_LIKELY(segment->scope != NULL)) {
-        scope_object *scope = segment->scope;
-        take_out_of_scope(segment);
+    if (SCOPES_LIKELY(scope != NULL)) {
         if (segment->adoption == NULL && !scope_is_inherited(scope))
             arena_drop(state->arena, segment->block);
         Py_XDECREF(segment->adoption);

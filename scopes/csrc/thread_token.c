@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-_Thread_local uint64_t thread_token_value = 0;
+_Thread_local uint64_t thread_token_value THREAD_TOKEN_STORAGE = 0;
 
 uint64_t thread_token_new(void)
 {

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /* One word of static thread storage: initial-exec makes it one instruction instead of a call. */
-extern _Thread_local uint64_t thread_token_value
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
+#define THREAD_TOKEN_STORAGE __attribute__((visibility("hidden"), tls_model("initial-exec")))
+extern _Thread_local uint64_t thread_token_value THREAD_TOKEN_STORAGE;
 
 uint64_t thread_token_new(void);
 
