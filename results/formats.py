@@ -107,6 +107,9 @@ def json_text(table: Table, words: Sequence[str]) -> str:
 def notes(table: Table) -> list[str]:
     """What the marks in this table mean; nothing for marks that are not in it."""
     found = []
+    if any(line.estimate.error is not None for line in table.lines):
+        percent = f"{100 * CONFIDENCE:g} %"
+        found.append(f"Error: half the {percent} confidence interval, from the process means.")
     few = {
         line.estimate.processes
         for line in table.lines

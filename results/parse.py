@@ -28,12 +28,16 @@ def parse(text: str, path: Path) -> Results:
     rows: dict[str, Row] = {}
     names: set[str] = set()
     for index, benchmark in enumerate(data["benchmarks"], 1):
-        runs = list(_runs(benchmark, shared, f"{path}: benchmark {index}"))
-        name = _name(runs, f"{path}: benchmark {index}")
+        place = f"{path}: benchmark {index}"
+        metadata = _benchmark_metadata(benchmark, shared, place)
+        # The benchmarks of metrics are for pyperf alone and nine tenths of a file: passed over.
+        is_metric = schema.METRIC_KEY in metadata
+        runs = [] if is_metric else list(_runs(benchmark, metadata, place))
+        name = _name(metadata if is_metric else runs[0].metadata, place)
         if name in names:
             raise ResultsError(f"{path}: the benchmark {name!r} is there twice")
         names.add(name)
-        if schema.METRIC_KEY not in runs[0].metadata:
+        if not is_metric:
             rows[name] = _row(name, runs, f"{path}: benchmark {name!r}")
     if not rows:
         raise ResultsError(f"{path}: expected benchmarks with scores, found only metrics of others")
@@ -80,10 +84,13 @@ def _check_format(data: Any, path: Path) -> None:
         raise ResultsError(f"{path}: there is no benchmark in it")
 
 
-def _runs(benchmark: Any, shared: Mapping[str, Any], place: str) -> Iterable[_Run]:
+def _benchmark_metadata(benchmark: Any, shared: Mapping[str, Any], place: str) -> Mapping[str, Any]:
     if not isinstance(benchmark, dict):
         raise ResultsError(f"{place}: expected an object, found {type(benchmark).__name__}")
-    metadata = {**shared, **_metadata(benchmark, place)}
+    return {**shared, **_metadata(benchmark, place)}
+
+
+def _runs(benchmark: Mapping[str, Any], metadata: Mapping[str, Any], place: str) -> Iterable[_Run]:
     runs = _list(benchmark, "runs", place)
     if not runs:
         raise ResultsError(f"{place}: there is no run in it")
@@ -94,9 +101,9 @@ def _runs(benchmark: Any, shared: Mapping[str, Any], place: str) -> Iterable[_Ru
         yield _Run(run, {**metadata, **_metadata(run, here)}, here)
 
 
-def _name(runs: Sequence[_Run], place: str) -> str:
-    name = runs[0].metadata.get("name")
-    if not isinstance(name, str) or not name:
+def _name(metadata: Mapping[str, Any], place: str) -> str:
+    name = metadata.get("name")
+    if not isinstance(name, str) or not name or not name.isprintable():
         raise ResultsError(f"{place}: expected a name in its metadata, found {name!r}")
     return name
 

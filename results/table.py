@@ -97,8 +97,14 @@ def build(results: Results) -> Table:
 
 
 def _lines(row: Row) -> Iterator[Line]:
-    for figures in (row.score, *row.metrics.values()):
+    # The score's own relatives (score.cpu) stand beside it, whichever probe came first.
+    metrics = sorted(row.metrics.values(), key=lambda figures: not _is_score(figures.metric.name))
+    for figures in (row.score, *metrics):
         yield Line(row, figures, estimate(figures))
+
+
+def _is_score(metric: str) -> bool:
+    return metric.startswith(f"{SCORE}.")
 
 
 def _family(line: Line) -> str:

@@ -48,6 +48,8 @@ class _Style:
 
 # All times of operations share a unit, from the empty operation up, so theirs may be small.
 _PER_OPERATION = _Style(least=(0.01, 0.002), digits=3, decimals=3)
+# Half a GiB reads better in MiB; half a MiB beside hundreds does not in KiB.
+_SIZES = _Style(least=(1.0, 0.1))
 _OTHERS = _Style()
 _COUNTS = _Style(decimals=0)
 
@@ -67,7 +69,7 @@ def scale_for(unit: str, values: Iterable[float], share: bool = False) -> Scale 
         # All are zero: the unit that such figures mostly have.
         symbol, factor = _LADDERS[base][1]
         return Scale(symbol + slash + per, factor)
-    style = _PER_OPERATION if per == "op" else _OTHERS
+    style = _PER_OPERATION if per == "op" else _SIZES if base == "bytes" else _OTHERS
     for least in style.least:
         for symbol, factor in _LADDERS[base]:
             if sizes[0] / factor >= least and sizes[-1] / factor <= _MOST:

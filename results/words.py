@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from results.model import BASELINE, Results, Row
 from results.schema import SCORE
-from results.statistics import estimate
+from results.statistics import estimate, mean
 from results.units import brief
 
 CALM = "NONE"
@@ -89,6 +89,16 @@ class _Thrash:
         return cost / usual if cost and usual else None
 
     @property
+    def is_dearer(self) -> bool:
+        """Whether its score tells some of the cost."""
+        ratio = self.ratio
+        return ratio is not None and ratio > SAME_SCORE and self.is_apart
+
+    @property
+    def is_apart(self) -> bool:
+        return self.reference is not None and _apart(self.row, self.reference, self.metric)
+
+    @property
     def usual_peak(self) -> float:
         return self._usual("rss.peak") or 0.0
 
@@ -98,8 +108,7 @@ class _Thrash:
     @property
     def weight(self) -> float:
         # Time in the collector is half told by a score that is worse for it; a peak is never told.
-        told = self.ratio is not None and self.ratio > SAME_SCORE
-        return math.log2(self.excess) + self.share * (5 if told else 10)
+        return math.log2(self.excess) + self.share * (5 if self.is_dearer else 10)
 
 
 def _thrashing(rows: Sequence[Row]) -> Iterator[Finding]:
@@ -142,10 +151,11 @@ def _thrash(row: Row, rows: Sequence[Row]) -> _Thrash | None:
 
 def _is_reference(other: Row, row: Row) -> bool:
     """Whether it does the same under the same stress, and leaves the collector alone."""
-    share = figure(other, "gc.share")
-    quiet = share is not None and share < QUIET_SHARE
     alike = other.mode == row.mode and _agree(other, row)
-    return quiet and alike and other.operation not in (BASELINE, row.operation)
+    if not alike or other.operation in (BASELINE, row.operation):
+        return False
+    share = figure(other, "gc.share")
+    return share is not None and share < QUIET_SHARE
 
 
 def _agree(one: Row, other: Row) -> bool:
@@ -174,8 +184,9 @@ def _compared(case: _Thrash) -> str:
         return f"{name}:"
     by = " by CPU time" if case.metric != SCORE else ""
     other = f"{case.reference.operation}{by}"
-    if ratio <= SAME_SCORE:
-        looks = "as fast" if ratio * SAME_SCORE >= 1 else f"{_times(1 / ratio)} as fast"
+    if not case.is_dearer:
+        faster = case.is_apart and ratio * SAME_SCORE < 1
+        looks = f"{_times(1 / ratio)} as fast" if faster else "as fast"
         return f"{name} looks {looks} as {other}, but"
     untold = "; what the score does not show:" if case.excess > 1 else ":"
     return f"{name} takes {_times(ratio)} as long as {other}{untold}"
@@ -203,7 +214,9 @@ def _stressed(rows: Sequence[Row]) -> Iterator[Finding]:
             continue
         metric = _cost_metric(row, calm)
         cost, usual = figure(row, metric), figure(calm, metric)
-        if cost and usual and cost / usual >= MODE_FACTOR:
+        if not cost or not usual or not _apart(row, calm, metric):
+            continue
+        if cost / usual >= MODE_FACTOR:
             slower.setdefault(row.mode, []).append((cost / usual, row, calm, metric))
     for mode, cases in slower.items():
         cases.sort(key=lambda case: -case[0])
@@ -243,6 +256,18 @@ def _cost_metric(row: Row, other: Row) -> str:
     return "score.cpu" if has_cpu and (_waits(row) or _waits(other)) else SCORE
 
 
+def _apart(row: Row, other: Row, metric: str) -> bool:
+    """Whether the slowest process of one is faster than the fastest of the other: otherwise a ratio
+    of their means says nothing."""
+    ours, theirs = _process_means(row, metric), _process_means(other, metric)
+    return max(ours) < min(theirs) or max(theirs) < min(ours)
+
+
+def _process_means(row: Row, metric: str) -> list[float]:
+    figures = row.figures(metric)
+    return [mean(values) for values in figures.measured if values] if figures else []
+
+
 def _waits(row: Row) -> bool:
     return _waiting_factor(row) >= WAITING_FACTOR
 
@@ -265,8 +290,8 @@ def _vague(rows: Sequence[Row]) -> Iterator[Finding]:
     if vague:
         error, row = max(vague, key=lambda case: case[0])
         others = len(vague) - 1
-        more = f", and {others} more to no better than {100 * VAGUE_ERROR:.0f} %" if others else ""
-        text = f"The score of {row.name} is known to {100 * error:.0f} % only{more}"
+        more = f", and {others} more to no better than ±{100 * VAGUE_ERROR:.0f} %" if others else ""
+        text = f"The score of {row.name} is known to ±{100 * error:.0f} % only{more}"
         yield Finding(0.5, f"{text}: more processes (-p) narrow it.")
 
 

@@ -108,6 +108,12 @@ def test_too_few_processes_have_no_error_and_are_told_why(
     assert "n/a: an error needs 3 processes or more, there are 2.\n" in printed
 
 
+def test_what_the_error_is_stands_under_the_table(make_score: Make, results_of: Read) -> None:
+    expected = "Error: half the 99.9 % confidence interval, from the process means.\n"
+    assert expected in shown(results_of(make_score(processes=3)))
+    assert expected not in shown(results_of(make_score(processes=2)))
+
+
 def test_a_figure_below_its_resolution_is_not_claimed(make_score: Make, results_of: Read) -> None:
     printed = shown(results_of(make_score(metrics={"gc.pause.max": 5e-5})))
     assert "<100.0" in printed

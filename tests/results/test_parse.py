@@ -114,6 +114,12 @@ def test_a_name_that_is_there_twice_is_refused(write_json: WriteJson) -> None:
     assert message(write_json(content)) == "FILE: the benchmark 'a[NONE]' is there twice"
 
 
+def test_a_name_that_would_break_the_table_is_refused(write_json: WriteJson) -> None:
+    content = file_of({"values": [1.0], "metadata": {"name": "a\nb"}})
+    expected = "FILE: benchmark 1: expected a name in its metadata, found 'a\\nb'"
+    assert message(write_json(content)) == expected
+
+
 def test_metrics_of_an_unnamed_schema_are_refused(write_json: WriteJson) -> None:
     content = file_of(run_with({"gc.time": GOOD}))
     del content["benchmarks"][0]["metadata"]["scopestress_schema"]
@@ -122,9 +128,9 @@ def test_metrics_of_an_unnamed_schema_are_refused(write_json: WriteJson) -> None
 
 
 def test_a_file_of_metrics_alone_is_refused(write_json: WriteJson) -> None:
-    run = {"values": [1.0], "metadata": {"scopestress_metric": "gc.time"}}
+    content = file_of({"values": [1.0]}, metadata={"scopestress_metric": "gc.time"})
     expected = "FILE: expected benchmarks with scores, found only metrics of others"
-    assert message(write_json(file_of(run))) == expected
+    assert message(write_json(content)) == expected
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,11 @@ def test_metrics_stand_under_their_score(make_score: Make, results_of: Read) -> 
     assert [line.label for line in table.lines] == ["a", "a:gc.time", "a:rss.peak"]
 
 
+def test_cpu_time_stands_beside_the_score(make_score: Make, results_of: Read) -> None:
+    table = build(results_of(make_score("a[NONE]", metrics={"gc.time": 0.5, "score.cpu": 1e-7})))
+    assert [line.label for line in table.lines] == ["a", "a:score.cpu", "a:gc.time"]
+
+
 def test_rows_keep_the_order_of_the_file_within_a_mode(make_score: Make, results_of: Read) -> None:
     names = ["b[NONE]", "b[MEMORY]", "a[NONE]", "a[MEMORY]"]
     table = build(results_of(*(make_score(name) for name in names)))

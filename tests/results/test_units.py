@@ -16,6 +16,7 @@ MIB = 2**20
         ("s", [1.2, 4.81], "s"),
         ("bytes", [32 * MIB, 900 * MIB], "MiB"),
         ("bytes", [0, 300 * 1024, 780 * MIB], "MiB"),
+        ("bytes", [200 * MIB, 900 * MIB], "MiB"),
         ("bytes", [64, 128], "bytes"),
         ("bytes/s", [3 * 2**30], "GiB/s"),
         ("collections", [3, 12], "collections"),

@@ -54,6 +54,25 @@ def test_a_row_that_looks_alike_is_told_so(
     assert said.startswith("implicit[NONE] looks as fast as explicit, but its process peaked at")
 
 
+def test_a_score_within_the_noise_is_not_called_another(
+    make_score: Make, say: Say, quiet: Metrics, thrashing: Metrics
+) -> None:
+    noisy, wide = [[2e-5], [6e-5], [3e-5]], [[4e-5], [1.5e-4], [1e-4]]
+    said = say(
+        make_score("explicit[NONE]", by_process=noisy, metrics=quiet(cpu=3.6e-5)),
+        make_score("implicit[NONE]", by_process=wide, metrics=thrashing(cpu=9.6e-5)),
+    )
+    assert said[0].startswith("implicit[NONE] looks as fast as explicit, but its process peaked")
+
+
+def test_a_row_that_stress_slows_within_the_noise_is_not_told(make_score: Make, say: Say) -> None:
+    said = say(
+        make_score("a[NONE]", by_process=[[1e-5], [9e-5], [1e-5]]),
+        make_score("a[MEMORY]", by_process=[[8e-5], [8e-4], [1e-4]]),
+    )
+    assert not any(sentence.startswith("MEMORY:") for sentence in said)
+
+
 def test_a_dear_row_that_hides_memory_is_told_both(
     make_score: Make, say: Say, quiet: Metrics, thrashing: Metrics
 ) -> None:
@@ -193,7 +212,7 @@ def test_waiting_rows_are_compared_by_cpu_time(
 
 def test_vague_scores_are_told_with_what_helps(make_score: Make, say: Say) -> None:
     (said,) = say(make_score("a[NONE]", by_process=[[1.0], [1.1], [0.9]]))
-    assert said == "The score of a[NONE] is known to 182 % only: more processes (-p) narrow it."
+    assert said == "The score of a[NONE] is known to ±182 % only: more processes (-p) narrow it."
 
 
 def test_a_score_that_is_mostly_harness_is_told(make_score: Make, say: Say, quiet: Metrics) -> None:
