@@ -4,6 +4,7 @@ Exit status: 0 done, 1 a worker or the writing failed, 2 bad input, 128 + N stop
 (130 for Ctrl-C).
 """
 
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,17 @@ def run(suite: Suite, argv: Sequence[str] | None = None) -> int:
     runner = SuiteRunner(suite, argv)
     if runner.args.worker:
         return _worker(runner)
+    try:
+        status = _run(runner, suite)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain again on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+def _run(runner: SuiteRunner, suite: Suite) -> int:
     if "list" in runner.probes:
         _list_probes()
         return 0
@@ -174,8 +186,12 @@ def _save(
 
 
 def _show(destination: "Destination") -> None:
-    from results import files, show
+    from results.files import read
+    from results.show import show
     from suites.output import wants_colour
 
-    show.show(files.read(destination.path), sys.stdout, colour=wants_colour(sys.stdout))
+    # A terminal that lacks the plus-minus sign gets a question mark and not a traceback.
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    show(read(destination.path), sys.stdout, colour=wants_colour(sys.stdout))
     print(f"\nWritten to {destination.path}")

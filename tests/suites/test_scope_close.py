@@ -198,3 +198,26 @@ def test_benchmarks_are_listed_without_running(suite, tmp_path):
 def test_the_timed_code_is_listed_with_verbose(suite):
     listed = suite("--list", "-v", "--mode", "none", "--only", "^confined").stdout
     assert "        scope = ConfinedScope()\n" in listed
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(suite):
+    with suite.start("--list", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_the_loops_found_without_stress_serve_beside_a_heap(suite, tmp_path):
+    modes = ("--mode", "none", "--mode", "memory", "--heap-objects", "1000")
+    done = suite("--only", "^base", *modes, "-p1", "-n1", "--min-time=1e-5", "-oa.json")
+    assert done.returncode == 0, done.stderr
+    suite_file = pyperf.BenchmarkSuite.load(str(tmp_path / "a.json"))
+    plain, heap = [bench for bench in suite_file if ":" not in bench.get_name()]
+    assert plain.get_loops() == heap.get_loops()
+    assert heap.get_nrun() == 1
+
+
+def test_unneeded_text_of_pyperf_is_printed_with_verbose_alone(suite):
+    arguments = ("--only", "^baseline", "--mode", "none", *suite.smallest)
+    assert "Run 1: " in suite("-v", *arguments).stdout
+    assert "Run 1: " not in suite(*arguments).stdout
