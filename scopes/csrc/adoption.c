@@ -13,12 +13,14 @@ typedef struct {
     PyObject *release; /* owned; NULL once called, or if there is none */
     uint64_t generation;
     uint8_t exported;  /* 1: the buffer has been taken */
+    uint8_t released;  /* 1: the memory may be gone */
 } adoption_object;
 
 static int call_release(adoption_object *adoption)
 {
     PyObject *release = adoption->release;
     adoption->release = NULL;
+    adoption->released = 1;
     if (release == NULL)
         return 0;
     PyObject *address = PyLong_FromVoidPtr(adoption->block.base);
@@ -33,6 +35,11 @@ int adoption_release_at_close(PyObject *self)
 {
     adoption_object *adoption = (adoption_object *)self;
     return adoption->exported ? 0 : call_release(adoption);
+}
+
+int adoption_is_released(PyObject *self)
+{
+    return ((adoption_object *)self)->released;
 }
 
 void adoption_mark_exported(PyObject *self)
@@ -84,21 +91,9 @@ static adoption_object *new_adoption(core_state *state, char *address, size_t nb
     adoption->block = (block){.base = address, .size = nbytes};
     adoption->release = NULL; /* until it is part of a scope, failures must not call it */
     adoption->generation = fork_generation();
-    adoption->exported = 0;
+    adoption->exported = adoption->released = 0;
     PyObject_GC_Track(adoption);
     return adoption;
-}
-
-static int add_lock_held(core_state *state, scope_object *scope, adoption_object *adoption)
-{
-    if (scope_check_open(state, scope) < 0)
-        return -1;
-    if (scope->adoptions == NULL)
-        scope->adoptions = PyList_New(0);
-    if (scope->adoptions == NULL || PyList_Append(scope->adoptions, (PyObject *)adoption) < 0)
-        return -1;
-    scope_track(scope);
-    return 0;
 }
 
 static int convert_address(PyObject *value, char **address)
@@ -144,11 +139,11 @@ PyObject *scope_adopt(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
         Py_XDECREF(segment);
         return NULL;
     }
-    Py_BEGIN_CRITICAL_SECTION(scope);
-    result = add_lock_held(state, scope, adoption);
-    if (result == 0)
-        adoption->release = Py_XNewRef(release);
-    Py_END_CRITICAL_SECTION();
+    /* Before it is registered, since another thread may close the scope at once. */
+    adoption->release = Py_XNewRef(release);
+    result = scope_register(state, scope, &scope->adoptions, (PyObject *)adoption);
+    if (result < 0)
+        Py_CLEAR(adoption->release);
     if (result == 0)
         segment_set(state, segment, scope, &adoption->block, (PyObject *)adoption, address,
                     (Py_ssize_t)nbytes, 0);

@@ -76,11 +76,22 @@ static void empty_magazine_lock_held(arena *a, magazine *m)
     counter_set(&m->bytes, 0);
 }
 
+static size_t limit_of(arena *a)
+{
+    return atomic_load_explicit(&a->limit, memory_order_relaxed);
+}
+
+/* Bytes besides free ranges that count towards the limit. */
+static size_t other_warm_lock_held(const arena *a)
+{
+    return a->retired_warm + a->reserved + a->slabs.warm_bytes;
+}
+
 /* Keeps free and retired warm bytes within the limit by giving up free ranges, the oldest first. */
 static void enforce_limit_lock_held(arena *a)
 {
-    size_t limit = atomic_load_explicit(&a->limit, memory_order_relaxed);
-    size_t other = a->retired_warm + a->reserved;
+    size_t limit = limit_of(a);
+    size_t other = other_warm_lock_held(a);
     size_t keep = limit > other ? limit - other : 0;
     if (SCOPES_LIKELY(a->ranges.free <= keep))
         return;
@@ -89,15 +100,24 @@ static void enforce_limit_lock_held(arena *a)
     atomic_store_explicit(&a->pending, pending, memory_order_relaxed);
 }
 
-static void fold(arena *a, magazine *m)
+static int is_over_limit_lock_held(arena *a)
 {
-    int64_t n = counter_get(&m->unfolded);
-    if (n == 0)
-        return;
-    counter_set(&m->unfolded, 0);
-    int64_t live = counter_add(&a->live, n);
+    return a->ranges.free + other_warm_lock_held(a) > limit_of(a);
+}
+
+static inline void raise_peaks(arena *a, int64_t live)
+{
     counter_raise(&a->peak, live);
     counter_raise(&a->window_peak, live);
+}
+
+static void fold(arena *a, counter *unfolded)
+{
+    int64_t n = counter_get(unfolded);
+    if (n == 0)
+        return;
+    counter_set(unfolded, 0);
+    raise_peaks(a, counter_add(&a->live, n));
 }
 
 /* Run by the thread's end: what it kept goes back to all. */
@@ -107,7 +127,7 @@ static void give_magazine_back(void *thread_magazine)
     arena *a = m->owner;
     arena_lock_acquire(&a->lock);
     empty_magazine_lock_held(a, m);
-    fold(a, m);
+    fold(a, &m->unfolded);
     a->reserved -= m->reserved;
     if (m->prev != NULL)
         m->prev->next = m->next;
@@ -225,11 +245,14 @@ void arena_drop(arena *a, block *b)
     arena_lock_acquire(&a->lock);
     if (b->retired)
         no_longer_retired_lock_held(a, b);
+    slab *partly_used = NULL;
     if (b->slab != NULL)
-        slabs_put(&a->slabs, &a->ranges, b);
+        partly_used = slabs_put(&a->slabs, &a->ranges, b);
     else
         ranges_put(&a->ranges, b);
     enforce_limit_lock_held(a);
+    if (partly_used != NULL && SCOPES_UNLIKELY(is_over_limit_lock_held(a)))
+        slabs_decommit_free(&a->slabs, partly_used, a->ranges.page);
     arena_lock_release(&a->lock);
 }
 
@@ -238,7 +261,7 @@ static void decommit_lock_held(arena *a, block *b)
     if (b->cold)
         return;
     if (b->slab != NULL)
-        slabs_decommit(b, a->ranges.page);
+        slabs_decommit_retired(b, a->ranges.page);
     else
         os_decommit(b->base, b->size);
     b->cold = 1;
@@ -257,8 +280,7 @@ void arena_retire(arena *a, block *b)
     a->retired_warm += b->size;
     a->retired_blocks++;
     enforce_limit_lock_held(a);
-    if (a->retired_warm + a->reserved + a->ranges.free >
-        atomic_load_explicit(&a->limit, memory_order_relaxed))
+    if (is_over_limit_lock_held(a))
         decommit_lock_held(a, b);
     arena_lock_release(&a->lock);
 }
@@ -296,9 +318,11 @@ void arena_set_cache_limit(arena *a, size_t nbytes)
     atomic_store_explicit(&a->limit, nbytes, memory_order_relaxed);
     if (m != NULL && nbytes < MAGAZINE_LEAST_LIMIT)
         empty_magazine_lock_held(a, m);
-    size_t reserved = nbytes < MAGAZINE_LEAST_LIMIT ? 0 : a->reserved;
-    decommit_retired_lock_held(a, nbytes > reserved ? nbytes - reserved : 0);
     enforce_limit_lock_held(a);
+    if (is_over_limit_lock_held(a))
+        slabs_decommit_all(&a->slabs, a->ranges.page);
+    while (is_over_limit_lock_held(a) && a->retired_warm > 0)
+        decommit_retired_lock_held(a, a->retired_warm - 1);
     arena_lock_release(&a->lock);
 }
 
@@ -311,54 +335,67 @@ void arena_trim(arena *a)
     block *pending = atomic_load_explicit(&a->pending, memory_order_relaxed);
     ranges_evict(&a->ranges, 0, &pending);
     atomic_store_explicit(&a->pending, pending, memory_order_relaxed);
+    slabs_decommit_all(&a->slabs, a->ranges.page);
     decommit_retired_lock_held(a, 0);
     arena_lock_release(&a->lock);
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-static int64_t charge_exactly(arena *a, int64_t n)
+/* The thread's own counter; NULL where all count exactly, in the shared one. */
+static inline counter *apart(arena *a)
 {
+#if SCOPES_CONCURRENT
+    magazine *m = counter_get(&a->cap) == ARENA_NO_CAP ? my_magazine(a) : NULL;
+    return m != NULL ? &m->unfolded : NULL;
+#else
+    (void)a;
+    return NULL;
+#endif
+}
+
+static void fold_if_far_off(arena *a, counter *unfolded)
+{
+    int64_t n = counter_get(unfolded);
+    if (n >= FOLD_BYTES || n <= -FOLD_BYTES)
+        fold(a, unfolded);
+}
+
+int64_t arena_charge(arena *a, size_t nbytes)
+{
+    int64_t n = (int64_t)nbytes;
+    counter *unfolded = apart(a);
+    if (unfolded != NULL) {
+        counter_set(unfolded, counter_get(unfolded) + n);
+        return -1;
+    }
     int64_t live = counter_add(&a->live, n);
     if (SCOPES_UNLIKELY(live > counter_get(&a->cap))) {
         counter_add(&a->live, -n);
         return live - n;
     }
-    counter_raise(&a->peak, live);
-    counter_raise(&a->window_peak, live);
     return -1;
 }
 
-/* Adds to the thread's own counter, which is folded when it is far off. */
-static int count_apart(arena *a, int64_t n)
+void arena_confirm(arena *a)
 {
-#if SCOPES_CONCURRENT
-    magazine *m = counter_get(&a->cap) == ARENA_NO_CAP ? my_magazine(a) : NULL;
-    if (m == NULL)
-        return 0;
-    int64_t unfolded = counter_get(&m->unfolded) + n;
-    counter_set(&m->unfolded, unfolded);
-    if (unfolded >= FOLD_BYTES || unfolded <= -FOLD_BYTES)
-        fold(a, m);
-    return 1;
-#else
-    (void)a;
-    (void)n;
-    return 0;
-#endif
-}
-
-int64_t arena_charge(arena *a, size_t nbytes)
-{
-    if (count_apart(a, (int64_t)nbytes))
-        return -1;
-    return charge_exactly(a, (int64_t)nbytes);
+    counter *unfolded = apart(a);
+    if (unfolded != NULL)
+        fold_if_far_off(a, unfolded);
+    else
+        raise_peaks(a, counter_get(&a->live));
 }
 
 void arena_credit(arena *a, size_t nbytes)
 {
-    if (!count_apart(a, -(int64_t)nbytes))
-        counter_add(&a->live, -(int64_t)nbytes);
+    int64_t n = (int64_t)nbytes;
+    counter *unfolded = apart(a);
+    if (unfolded != NULL) {
+        counter_set(unfolded, counter_get(unfolded) - n);
+        fold_if_far_off(a, unfolded);
+    }
+    else
+        counter_add(&a->live, -n);
 }
 
 static int64_t live_lock_held(arena *a)

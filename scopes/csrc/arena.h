@@ -7,7 +7,8 @@
  *   arena_retire, _trim,
  *   arena_set_cache_limit,
  *   arena_read, _pending   the lock
- *   arena_charge, _credit  the calling thread's counter, folded into an atomic one; see counters below
+ *   arena_charge, _confirm,
+ *   _credit                the calling thread's counter, folded into an atomic one; see counters below
  *   arena_unmap            nothing: works on ranges nobody else knows any more
  *   arena_new, _delete     no other thread may be in the arena
  */
@@ -77,10 +78,13 @@ void arena_set_cache_limit(arena *a, size_t nbytes);
 void arena_trim(arena *a);
 
 /* Counters. Charging more than the cap allows changes nothing and returns the live bytes found (-1 is
- * success). Without SCOPES_CONCURRENT, or under a cap, live and peak are exact; else the peak is exact
+ * success); once the memory is there, arena_confirm makes it count for the peaks. Without SCOPES_CONCURRENT, or under a cap, live and peak are exact; else the peak is exact
  * to threads x 64 KiB. */
+/* More than an address space holds, and far from where sums of sizes overflow. */
+#define ARENA_MOST ((size_t)1 << 48)
 #define ARENA_NO_CAP INT64_MAX
 int64_t arena_charge(arena *a, size_t nbytes);
+void arena_confirm(arena *a);
 void arena_credit(arena *a, size_t nbytes);
 void arena_set_cap(arena *a, int64_t nbytes);
 int64_t arena_cap(arena *a);

@@ -45,7 +45,7 @@ static block *take_free(range_cache *ranges, unsigned kind, size_t align)
 
 int ranges_take(range_cache *ranges, size_t nbytes, size_t align, block **taken)
 {
-    if (nbytes > (size_t)1 << 48)
+    if (nbytes > RANGE_MOST)
         return ENOMEM;
     unsigned kind = class_of(nbytes, RANGE_LEAST_LOG2);
     *taken = take_free(ranges, kind, align);

@@ -8,8 +8,10 @@
 
 /* The smallest range is above the largest slot, in classes counted from 16 KiB. */
 #define RANGE_LEAST_LOG2 14
-/* Classes up to 2**48 bytes, the addresses a process can have. */
-#define RANGE_CLASSES ((48 - RANGE_LEAST_LOG2) * 4 + 1)
+/* Classes up to the addresses a process can have. */
+#define RANGE_MOST_LOG2 48
+#define RANGE_MOST ((size_t)1 << RANGE_MOST_LOG2)
+#define RANGE_CLASSES ((RANGE_MOST_LOG2 - RANGE_LEAST_LOG2) * 4 + 1)
 
 typedef struct {
     size_t page;               /* bytes in a page */

@@ -101,6 +101,8 @@ int scope_carve(core_state *state, scope_object *scope, size_t nbytes, size_t al
 void scope_give_back_lock_held(core_state *state, scope_object *scope);
 
 /* scope_close.c */
+/* Appends to scope->callbacks or scope->adoptions, making the list. -1 with an exception set. */
+int scope_register(core_state *state, scope_object *scope, PyObject **list, PyObject *item);
 enum close_how { CLOSE_AS_SET, CLOSE_DEFERRING };
 int scope_close(core_state *state, scope_object *scope, enum close_how how);
 PyObject *scope_callback(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names);

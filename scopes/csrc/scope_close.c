@@ -22,6 +22,26 @@ void state_unmap_pending(core_state *state, int may_leave_gil)
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
+int scope_register(core_state *state, scope_object *scope, PyObject **list, PyObject *item)
+{
+    int result = -1;
+    /* Made before the check: it may run the collector, and that may close the scope. */
+    PyObject *fresh = PyList_New(0);
+    if (fresh == NULL)
+        return -1;
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    if (scope_check_open(state, scope) == 0) {
+        if (*list == NULL)
+            *list = Py_NewRef(fresh);
+        result = PyList_Append(*list, item);
+        if (result == 0)
+            scope_track(scope);
+    }
+    Py_END_CRITICAL_SECTION();
+    Py_DECREF(fresh);
+    return result;
+}
+
 PyObject *scope_callback(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
     core_state *state = scope_core(self);
@@ -42,17 +62,7 @@ PyObject *scope_callback(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     for (Py_ssize_t i = 0; i < nargs + named; i++)
         PyTuple_SET_ITEM(call, i, Py_NewRef(args[i]));
     PyTuple_SET_ITEM(call, nargs + named, Py_NewRef(names != NULL ? names : Py_None));
-    int result = -1;
-    Py_BEGIN_CRITICAL_SECTION(scope);
-    if (scope_check_open(state, scope) == 0) {
-        if (scope->callbacks == NULL)
-            scope->callbacks = PyList_New(0);
-        if (scope->callbacks != NULL)
-            result = PyList_Append(scope->callbacks, call);
-        if (result == 0)
-            scope_track(scope);
-    }
-    Py_END_CRITICAL_SECTION();
+    int result = scope_register(state, scope, &scope->callbacks, call);
     Py_DECREF(call);
     return result == 0 ? Py_NewRef(args[0]) : NULL;
 }
@@ -87,22 +97,53 @@ static void set_exception(PyObject *value)
     PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(value)), value, PyException_GetTraceback(value));
 }
 
-/* Puts earlier at the end of the contexts of the exception that is set, as if that one had been raised
- * while earlier was handled. Takes over earlier (may be NULL). */
+/* Contexts that are followed; a chain that is longer, or a ring, is left as it is. */
+#define CHAIN_MOST 1000
+
+/* The exception in the chain of contexts of start whose own context is end. Owned; NULL if none is. */
+static PyObject *before_in_chain(PyObject *start, PyObject *end)
+{
+    PyObject *at = Py_NewRef(start);
+    for (int i = 0; i < CHAIN_MOST; i++) {
+        PyObject *context = PyException_GetContext(at);
+        Py_XDECREF(context); /* at holds it */
+        if (context == end)
+            return at;
+        if (context == NULL)
+            break;
+        Py_SETREF(at, Py_NewRef(context));
+    }
+    Py_DECREF(at);
+    return NULL;
+}
+
+/* Puts earlier into the contexts of the exception that is set, as if that one had been raised while
+ * earlier was handled: before the exception that is being handled around close(), else at the end.
+ * Takes over earlier (may be NULL). */
 static void chain(PyObject *earlier)
 {
     if (earlier == NULL)
         return;
     PyObject *last = take_exception();
-    PyObject *end = Py_NewRef(last);
-    PyObject *context;
-    while (end != earlier && (context = PyException_GetContext(end)) != NULL)
-        Py_SETREF(end, context);
-    if (end != earlier)
-        PyException_SetContext(end, earlier);
-    else
-        Py_DECREF(earlier);
-    Py_DECREF(end);
+    PyObject *handled = PyErr_GetHandledException();
+    PyObject *end = NULL;
+    PyObject *known = last != earlier ? before_in_chain(last, earlier) : NULL;
+    if (last != earlier && known == NULL) {
+        PyObject *ring = before_in_chain(earlier, last);
+        if (ring != NULL)
+            PyException_SetContext(ring, NULL); /* raised again: it can't be the context of itself */
+        Py_XDECREF(ring);
+        if (handled != NULL)
+            end = before_in_chain(last, handled);
+        if (end == NULL)
+            end = before_in_chain(last, NULL);
+    }
+    if (end != NULL)
+        PyException_SetContext(end, Py_NewRef(earlier));
+    Py_XDECREF(end);
+    Py_XDECREF(known);
+    Py_XDECREF(handled);
+    Py_DECREF(earlier);
     set_exception(last);
 }
 

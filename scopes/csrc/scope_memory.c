@@ -2,6 +2,7 @@
 #include "errors.h"
 #include "scope.h"
 
+#include <errno.h>
 #include <string.h>
 
 static inline size_t align_up(const block *b, size_t offset, size_t align)
@@ -41,6 +42,8 @@ static block *lease_for(core_state *state, scope_object *scope, size_t nbytes, s
 
 static int charge(core_state *state, scope_object *scope, size_t nbytes)
 {
+    if (SCOPES_UNLIKELY(nbytes > ARENA_MOST))
+        return raise_no_memory(state, nbytes, ENOMEM);
     if (SCOPES_UNLIKELY(scope->live > scope->limit - (int64_t)nbytes))
         return raise_scope_limit(state, scope, nbytes);
     int64_t found = arena_charge(state->arena, nbytes);
@@ -65,6 +68,7 @@ static int carve_lock_held(core_state *state, scope_object *scope, size_t nbytes
         }
         offset = 0;
     }
+    arena_confirm(state->arena);
     size_t end = offset + taken;
     if (zeroed && offset < b->dirty)
         memset(b->base + offset, 0, (end < b->dirty ? end : b->dirty) - offset);

@@ -166,7 +166,8 @@ int segment_check(segment_object *segment)
     scope_object *scope = segment->scope;
     if (SCOPES_UNLIKELY(scope_wrong_thread(scope)))
         return raise_wrong_thread(segment->core, scope);
-    if (SCOPES_UNLIKELY(scope_state(scope) == STATE_CLOSED))
+    if (SCOPES_UNLIKELY(scope_state(scope) == STATE_CLOSED ||
+                        (segment->adoption != NULL && adoption_is_released(segment->adoption))))
         return raise_closed(segment->core, scope);
     return 0;
 }

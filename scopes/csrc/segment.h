@@ -55,6 +55,8 @@ PyObject *scope_adopt(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
  * last segment does. -1 with an exception set when the function raised. */
 int adoption_release_at_close(PyObject *adoption);
 void adoption_mark_exported(PyObject *adoption);
+/* True once the memory may be gone, which happens while the scope is still closing. */
+int adoption_is_released(PyObject *adoption);
 
 /* statistics.c */
 int statistics_add_types(PyObject *module, core_state *state);

@@ -73,8 +73,16 @@ static int new_slab(slab_pool *pool, range_cache *ranges, unsigned kind)
         s->free_bits[i >> 6] |= bit_of(i);
     }
     pool->free_bytes += capacity * size;
+    s->warm = s->range->dirty < capacity * size ? s->range->dirty : capacity * size;
+    pool->warm_bytes += s->warm;
     push_partial(pool, s);
     return 0;
+}
+
+static void set_warm(slab_pool *pool, slab *s, size_t warm)
+{
+    pool->warm_bytes += warm - s->warm;
+    s->warm = warm;
 }
 
 int slabs_take(slab_pool *pool, range_cache *ranges, unsigned kind, block **taken)
@@ -93,11 +101,13 @@ int slabs_take(slab_pool *pool, range_cache *ranges, unsigned kind, block **take
     if (--s->free == 0)
         remove_partial(pool, s);
     *taken = &s->slots[index];
-    pool->free_bytes -= s->slots[index].size;
+    size_t size = s->slots[index].size;
+    pool->free_bytes -= size;
+    set_warm(pool, s, s->warm > size ? s->warm - size : 0);
     return 0;
 }
 
-void slabs_put(slab_pool *pool, range_cache *ranges, block *slot)
+slab *slabs_put(slab_pool *pool, range_cache *ranges, block *slot)
 {
     slab *s = slot->slab;
     uint32_t index = slot_index(slot);
@@ -106,13 +116,16 @@ void slabs_put(slab_pool *pool, range_cache *ranges, block *slot)
     pool->free_bytes += slot->size;
     if (s->free++ == 0)
         push_partial(pool, s);
+    set_warm(pool, s, s->warm + slot->size);
     if (s->free < s->capacity)
-        return;
+        return s;
+    set_warm(pool, s, 0);
     remove_partial(pool, s);
     pool->free_bytes -= s->capacity * slot->size;
     s->range->dirty = s->range->size; /* any slot may have been written to */
     ranges_put(ranges, s->range);
     free(s);
+    return NULL;
 }
 
 void slabs_mark_retired(block *slot, int retired)
@@ -138,13 +151,37 @@ static int is_idle(const slab *s, size_t begin, size_t end)
     return 1;
 }
 
-void slabs_decommit(const block *slot, size_t page)
+/* Drops the idle pages of [begin, end), which begins at a page. */
+static void decommit_idle(const slab *s, size_t begin, size_t end, size_t page)
 {
-    const slab *s = slot->slab;
-    size_t begin = (size_t)(slot->base - s->range->base);
-    size_t end = begin + slot->size;
-    for (size_t at = begin & ~(page - 1); at < end; at += page) {
+    size_t run = begin; /* where the idle pages before the one that is looked at begin */
+    for (size_t at = begin; at < end; at += page) {
         if (is_idle(s, at, at + page))
-            os_decommit(s->range->base + at, page);
+            continue;
+        if (at > run)
+            os_decommit(s->range->base + run, at - run);
+        run = at + page;
     }
+    if (run < end)
+        os_decommit(s->range->base + run, end - run);
+}
+
+void slabs_decommit_retired(const block *slot, size_t page)
+{
+    size_t begin = (size_t)(slot->base - slot->slab->range->base);
+    size_t end = (begin + slot->size + page - 1) & ~(page - 1);
+    decommit_idle(slot->slab, begin & ~(page - 1), end, page);
+}
+
+void slabs_decommit_free(slab_pool *pool, slab *s, size_t page)
+{
+    decommit_idle(s, 0, SLAB_BYTES, page);
+    set_warm(pool, s, 0);
+}
+
+void slabs_decommit_all(slab_pool *pool, size_t page)
+{
+    for (unsigned kind = 0; kind < SLOT_CLASSES; kind++)
+        for (slab *s = pool->partial[kind]; s != NULL; s = s->next)
+            slabs_decommit_free(pool, s, page);
 }

@@ -24,6 +24,7 @@ struct slab {
     slab *prev;
     uint32_t capacity;         /* slots */
     uint32_t free;             /* slots that are free */
+    size_t warm;               /* bytes in free slots that may have pages */
     uint16_t kind;             /* slot class */
     uint64_t free_bits[SLAB_WORDS];    /* 1: the slot is free */
     uint64_t retired_bits[SLAB_WORDS]; /* 1: the slot is retired */
@@ -33,6 +34,7 @@ struct slab {
 typedef struct {
     slab *partial[SLOT_CLASSES]; /* slabs with a free slot and a used one */
     size_t free_bytes;           /* in the free slots of all slabs */
+    size_t warm_bytes;           /* of them, those that may have pages */
 } slab_pool;
 
 /* The smallest slot class that holds nbytes at a multiple of align; SLOT_CLASSES if none does. */
@@ -41,13 +43,17 @@ unsigned slabs_class(size_t nbytes, size_t align);
 /* A free slot of that class, from a new slab if need be. Returns 0 or the errno of the failure. */
 int slabs_take(slab_pool *pool, range_cache *ranges, unsigned kind, block **taken);
 
-/* Frees a slot; a slab with no used slot left gives its range back to the cache. */
-void slabs_put(slab_pool *pool, range_cache *ranges, block *slot);
+/* Frees a slot and returns its slab, or NULL if that has no used slot left: then its range went back to
+ * the cache. */
+slab *slabs_put(slab_pool *pool, range_cache *ranges, block *slot);
 
 /* Marks a slot as retired, or no longer so. */
 void slabs_mark_retired(block *slot, int retired);
 
-/* Drops the pages under a retired slot that hold nothing but free and retired slots. */
-void slabs_decommit(const block *slot, size_t page);
+/* Drop pages that hold nothing but free and retired slots: under a retired slot, under the free slots of
+ * a slab, and of all slabs. */
+void slabs_decommit_retired(const block *slot, size_t page);
+void slabs_decommit_free(slab_pool *pool, slab *s, size_t page);
+void slabs_decommit_all(slab_pool *pool, size_t page);
 
 #endif
