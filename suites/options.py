@@ -120,10 +120,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _probe(text: str) -> str:
-    if text not in PROBES and text != "list":
-        raise ValueError(f"expected one of {', '.join(PROBES)} or list, found {text!r}")
-    return text
+def _one_of(*words: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"expected one of {', '.join(words)}; found {text!r}")
+        return text
+
+    return parse
 
 
 def _regex(text: str) -> str:
@@ -155,7 +158,11 @@ def build_parser(suite: Suite) -> argparse.ArgumentParser:
 def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
     group = parser.add_argument_group("what to run")
     add = group.add_argument
-    add("--quick", action="store_true", help="the least that shows what this suite is about")
+    add(
+        "--quick",
+        action="store_true",
+        help="the least that shows what this suite is about, in two minutes",
+    )
     add("--peers", action="store_true", help="add what else Python offers for the same work")
     add(
         "--only",
@@ -172,7 +179,8 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
     )
     add(
         "--touch",
-        choices=TOUCHES,
+        metavar="WHAT",
+        type=_typed(_one_of(*TOUCHES)),
         default=suite.work.touch,
         help=f"bytes written: none, the first of each page, all (default: {suite.work.touch})",
     )
@@ -188,7 +196,7 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
         "--probe",
         metavar="NAME",
         action="append",
-        type=_typed(_probe),
+        type=_typed(_one_of(*PROBES, "list")),
         help="what is read beside the time; repeatable, 'list' prints them "
         f"(default: {', '.join(DEFAULT_PROBES)})",
     )
@@ -215,9 +223,11 @@ def _add_stress(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--heap-kind",
-        choices=("containers", "bytes"),
+        metavar="KIND",
+        type=_typed(_one_of("containers", "bytes")),
         default=usual.heap_kind,
-        help=f"MEMORY: what they are (default: {usual.heap_kind})",
+        help="MEMORY: containers, which the collector walks, or bytes "
+        f"(default: {usual.heap_kind})",
     )
     add(
         "--threads",
@@ -228,7 +238,8 @@ def _add_stress(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--spin",
-        choices=("python", "native"),
+        metavar="KIND",
+        type=_typed(_one_of("python", "native")),
         default=usual.spin,
         help=f"THREADS: python contends for the GIL, native for the cores (default: {usual.spin})",
     )

@@ -10,8 +10,8 @@ of pyperf, and why:
   process: the kernel's own mark was reset by the rss probe.
 - A worker that fails is reported with the benchmark and how it ended; a worker never sees Ctrl-C,
   the manager ends it.
-- Values in THREADS last at least 0.5 s, and values of rows that rely on the collector long enough
-  for it to run.
+- Values in THREADS are meant to last at least 0.5 s, and values of rows that rely on the collector
+  long enough for it to run.
 """
 
 import gc
@@ -36,8 +36,9 @@ from suites.cells import Cell, Suite
 from suites.measure import CALIBRATION_COLLECT_SHARE, Measurement
 from suites.rows import Row, Work
 
-THREADS_MIN_TIME_S = 0.5
-"""A busy thread keeps the GIL for 5 ms at a time: shorter values measure how the turns fell."""
+THREADS_MIN_TIME_S = 0.75
+"""A busy thread keeps the GIL for 5 ms at a time, and values of less than 0.5 s measure how the
+turns fell. The same loops take a third more or less from one value to the next, hence the rest."""
 
 # The error column comes from process means, so more processes are worth more than more values.
 # Without a warm-up the first garbage goes to fresh pages: rows that pile up memory read 5 to 10 %

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyperf
 import pytest
 
+from stress.probes import PROBES
 from suites.peers import PEERS
 from suites.scope_close import ROWS
 
@@ -185,7 +186,7 @@ def test_chosen_probes_are_on_and_no_others(suite, tmp_path):
 
 def test_probes_are_listed_with_what_they_measure(suite):
     lines = suite("--probe", "list").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["gc", "rss", "native", "cpu"]
+    assert [line.split()[0] for line in lines] == list(PROBES)
     assert all(len(line.split()) > 3 for line in lines)
 
 
