@@ -2,6 +2,7 @@
 
 import os
 import pty
+import select
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ import psutil
 import pytest
 
 LONG = ("--only", "^baseline", "--mode", "none", "-p", "20", "--min-time", "30", "-o", "out.json")
+
+DEADLINE_S = 30
 
 
 class Session:
@@ -25,10 +28,12 @@ class Session:
     def end(self) -> int:
         """Wait for the end and return the exit status."""
         self._read(until=None)
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=DEADLINE_S)
 
     def _read(self, until: str | None) -> None:
         while until is None or until not in self.text:
+            ready, _, _ = select.select([self._terminal], [], [], DEADLINE_S)
+            assert ready, f"nothing more came in {DEADLINE_S} s after {self.text!r}"
             try:
                 chunk = os.read(self._terminal, 4096)
             except OSError:  # what a terminal gives once its other end is closed
