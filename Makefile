@@ -8,7 +8,7 @@ C_SOURCES := $(wildcard scopes/csrc/*.[ch] stress/csrc/*.[ch]) setup.py pyprojec
 .PHONY: bench test lint c-checks reference build clean
 
 bench: $(VENV)/installed
-	$(BIN)/python -m suites.scope_close --plan bench
+	$(BIN)/python -m suites.scope_close --quick
 
 test: $(VENV)/tested
 	$(BIN)/python -m pytest -q
@@ -19,10 +19,10 @@ lint: $(VENV)/developed
 	$(BIN)/mypy
 
 c-checks: $(VENV)/tested
-	$(BIN)/python benchmarks/../.ci/c_checks.py
+	bash .ci/c-checks
 
 reference: $(VENV)/installed
-	$(BIN)/python results/reference/make.py
+	$(BIN)/python benchmarks/reference.py
 
 build: $(VENV)/installed
 

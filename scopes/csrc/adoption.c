@@ -1,8 +1,11 @@
 /* Foreign memory in a scope.
  *
  * An adoption is owned by the scope while that is open, and by each segment of the memory. Its release
- * function runs once: when the scope closes, unless the buffer was ever taken. Then something that is
- * not counted may still read the memory through a segment, so it runs with the last segment. */
+ * function runs once: when the scope closes, unless the memory is pinned or its buffer was ever taken.
+ * Then something that is not counted may still read it through a segment, so it runs with the last
+ * segment, and not before: not even where the collector has found all of them unreachable, since their
+ * finalizers may read, or revive them. So from then on the collector is not shown the function, which
+ * keeps it whole; one that refers to a segment of its own memory keeps itself alive. */
 #include "arguments.h"
 #include "errors.h"
 #include "segment.h"
@@ -34,7 +37,11 @@ static int call_release(adoption_object *adoption)
 int adoption_release_at_close(PyObject *self)
 {
     adoption_object *adoption = (adoption_object *)self;
-    return adoption->exported ? 0 : call_release(adoption);
+    if (adoption->exported || counter_get(&adoption->block.exports) > 0) {
+        adoption->exported = 1;
+        return 0;
+    }
+    return call_release(adoption);
 }
 
 int adoption_is_released(PyObject *self)
@@ -47,44 +54,59 @@ void adoption_mark_exported(PyObject *self)
     ((adoption_object *)self)->exported = 1;
 }
 
-static void adoption_finalize(PyObject *self)
+/* Runs a release that nobody is left to run, once. */
+static void release_unraised(adoption_object *adoption)
 {
-    adoption_object *adoption = (adoption_object *)self;
     if (adoption->release == NULL || adoption->generation != fork_generation())
         return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
+    PyObject *release = Py_NewRef(adoption->release);
     if (call_release(adoption) < 0)
-        PyErr_WriteUnraisable(self);
+        PyErr_WriteUnraisable(release);
+    Py_DECREF(release);
     PyErr_Restore(type, value, trace);
+}
+
+static void adoption_finalize(PyObject *self)
+{
+    adoption_object *adoption = (adoption_object *)self;
+    if (!adoption->exported && counter_get(&adoption->block.exports) == 0)
+        release_unraised(adoption);
 }
 
 static int adoption_traverse(PyObject *self, visitproc visit, void *arg)
 {
+    adoption_object *adoption = (adoption_object *)self;
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(((adoption_object *)self)->release);
+    if (!adoption->exported)
+        Py_VISIT(adoption->release);
     return 0;
 }
 
 static int adoption_clear(PyObject *self)
 {
-    Py_CLEAR(((adoption_object *)self)->release);
+    adoption_object *adoption = (adoption_object *)self;
+    if (!adoption->exported)
+        Py_CLEAR(adoption->release);
     return 0;
 }
 
 static void adoption_dealloc(PyObject *self)
 {
+    adoption_object *adoption = (adoption_object *)self;
     PyTypeObject *type = Py_TYPE(self);
-    if (PyObject_CallFinalizerFromDealloc(self) < 0)
-        return;
     PyObject_GC_UnTrack(self);
-    adoption_clear(self);
+    release_unraised(adoption);
+    Py_CLEAR(adoption->release);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
 
 static adoption_object *new_adoption(core_state *state, char *address, size_t nbytes)
 {
+    if (state->adoption_type == NULL)
+        return (adoption_object *)state_is_gone();
     adoption_object *adoption = PyObject_GC_New(adoption_object, state->adoption_type);
     if (adoption == NULL)
         return NULL;

@@ -45,7 +45,9 @@ struct arena {
     counter deferred;
     magazine *magazines;     /* of all threads */
     magazine shared;         /* the only one under the GIL */
-    pthread_key_t key;       /* the calling thread's one otherwise */
+#if SCOPES_CONCURRENT
+    pthread_key_t key;       /* the calling thread's one */
+#endif
 };
 
 /* ---- magazines ------------------------------------------------------------------------------- */
@@ -460,10 +462,12 @@ arena *arena_new(void)
     arena *a = calloc(1, sizeof(arena));
     if (a == NULL)
         return NULL;
+#if SCOPES_CONCURRENT
     if (pthread_key_create(&a->key, give_magazine_back) != 0) {
         free(a);
         return NULL;
     }
+#endif
     arena_lock_init(&a->lock);
     ranges_init(&a->ranges);
     atomic_store(&a->limit, ARENA_CACHE_LIMIT);
@@ -474,9 +478,26 @@ arena *arena_new(void)
     return a;
 }
 
+static void forget_threads(arena *a)
+{
+#if SCOPES_CONCURRENT
+    pthread_key_delete(a->key);
+#else
+    (void)a;
+#endif
+}
+
+void arena_abandon(arena *a)
+{
+    arena_trim(a);
+    size_t total;
+    arena_unmap(arena_pending(a, &total));
+    forget_threads(a);
+}
+
 void arena_delete(arena *a)
 {
-    pthread_key_delete(a->key);
+    forget_threads(a);
     while (a->magazines != NULL)
         give_magazine_back(a->magazines);
     arena_trim(a);
@@ -489,8 +510,10 @@ void arena_inherit(arena *a, arena *parents)
 {
     counter_set(&a->cap, counter_get(&parents->cap));
     atomic_store(&a->limit, atomic_load(&parents->limit));
-#if !SCOPES_CONCURRENT
-    /* The GIL was held at the fork, so the arena is consistent; without it, nobody knows. */
+#if SCOPES_CONCURRENT
+    forget_threads(parents); /* nobody knows what another thread was doing with the rest */
+#else
+    /* The GIL was held at the fork, so the arena is consistent. */
     block *pending = NULL;
     ranges_evict(&parents->ranges, 0, &pending);
     ranges_unmap(pending);

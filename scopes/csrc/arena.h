@@ -10,7 +10,8 @@
  *   arena_charge, _confirm,
  *   _credit                the calling thread's counter, folded into an atomic one; see counters below
  *   arena_unmap            nothing: works on ranges nobody else knows any more
- *   arena_new, _delete     no other thread may be in the arena
+ *   arena_new, _delete,
+ *   _abandon, _inherit     no other thread may be in the arena
  */
 #ifndef SCOPES_ARENA_H
 #define SCOPES_ARENA_H
@@ -45,6 +46,9 @@ arena *arena_new(void);
 
 /* Frees the arena with all its memory; leased blocks are invalid from then on. */
 void arena_delete(arena *a);
+
+/* Ends the use of an arena, some of whose leased or retired memory may still be read: what is free goes. */
+void arena_abandon(arena *a);
 
 /* In a forked child: takes the limits of the parent's arena over, and frees what was free in that one. Its
  * leased and retired blocks stay as they are; it is not used any more. */

@@ -55,7 +55,8 @@ int parse_arguments(const char *function, const char *const *keywords, int posit
 
 int convert_nbytes(PyObject *value, const char *what, size_t *nbytes)
 {
-    Py_ssize_t found = PyNumber_AsSsize_t(value, PyExc_OverflowError);
+    Py_ssize_t found = PyLong_CheckExact(value) ? PyLong_AsSsize_t(value)
+                                                : PyNumber_AsSsize_t(value, PyExc_OverflowError);
     if (found == -1 && PyErr_Occurred())
         return -1;
     if (found < 0) {

@@ -43,7 +43,9 @@ static PyObject *call_on_class(PyObject *self, PyObject *const *args, size_t nar
 {
     context_object *context = (context_object *)self;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    core_state *state = state_of(self);
+    core_state *state = type_core(Py_TYPE(self));
+    if (state == NULL)
+        return NULL;
     if (nargs < 1 || (!Py_IS_TYPE(args[0], state->confined_type) &&
                       !Py_IS_TYPE(args[0], state->shared_type))) {
         PyErr_Format(PyExc_TypeError, "%s() needs a ConfinedScope or SharedScope, found %s%s",

@@ -79,30 +79,42 @@ int raise_inherited(core_state *state, scope_object *scope)
     return -1;
 }
 
-/* The name of a living thread, or "ended". Never fails: it is for messages. */
+/* The name of a thread if it is this one, as a new reference; NULL without an exception otherwise. */
+static PyObject *name_if(PyObject *thread, unsigned long ident)
+{
+    PyObject *found = PyObject_GetAttrString(thread, "ident");
+    PyObject *name = NULL;
+    if (found != NULL && PyLong_Check(found) && PyLong_AsUnsignedLong(found) == ident)
+        name = PyObject_GetAttrString(thread, "name");
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return name;
+}
+
+/* The name of a thread, or "unknown" where it has ended or can't be found out. Raises nothing but
+ * MemoryError: it is for messages. */
 static PyObject *thread_name(unsigned long ident)
 {
     PyObject *name = NULL;
     PyObject *threading = PyImport_ImportModule("threading");
     PyObject *threads = threading ? PyObject_CallMethod(threading, "enumerate", NULL) : NULL;
+    if (threads != NULL && !PyList_CheckExact(threads))
+        Py_CLEAR(threads); /* somebody has replaced it */
     for (Py_ssize_t i = 0; threads != NULL && name == NULL && i < PyList_GET_SIZE(threads); i++) {
-        PyObject *thread = PyList_GET_ITEM(threads, i);
-        PyObject *found = PyObject_GetAttrString(thread, "ident");
-        if (found != NULL && PyLong_Check(found) && PyLong_AsUnsignedLong(found) == ident)
-            name = PyObject_GetAttrString(thread, "name");
-        Py_XDECREF(found);
-        PyErr_Clear();
+        PyObject *thread = Py_NewRef(PyList_GET_ITEM(threads, i));
+        name = name_if(thread, ident);
+        Py_DECREF(thread);
     }
     Py_XDECREF(threads);
     Py_XDECREF(threading);
     PyErr_Clear();
-    return name != NULL ? name : PyUnicode_FromString("ended");
+    return name != NULL ? name : PyUnicode_FromString("unknown");
 }
 
 int raise_wrong_thread(core_state *state, scope_object *scope)
 {
     PyObject *expected = thread_name(scope->thread);
-    PyObject *found = thread_name(PyThread_get_thread_ident());
+    PyObject *found = expected != NULL ? thread_name(PyThread_get_thread_ident()) : NULL;
     if (expected != NULL && found != NULL)
         PyErr_Format(error_class(state->thread_error),
                      "the confined scope at %p belongs to thread %lu (%S), "

@@ -35,7 +35,7 @@ int state_after_fork(core_state *state)
 
 static PyObject *core_trim(PyObject *module, PyObject *Py_UNUSED(unused))
 {
-    core_state *state = PyModule_GetState(module);
+    core_state *state = module_core(module);
     if (state_ready(state) < 0)
         return NULL;
     arena_trim(state->arena);
@@ -45,7 +45,7 @@ static PyObject *core_trim(PyObject *module, PyObject *Py_UNUSED(unused))
 
 static PyObject *core_set_cache_limit(PyObject *module, PyObject *value)
 {
-    core_state *state = PyModule_GetState(module);
+    core_state *state = module_core(module);
     size_t nbytes;
     if (convert_nbytes(value, "nbytes", &nbytes) < 0 || state_ready(state) < 0)
         return NULL;
@@ -56,7 +56,7 @@ static PyObject *core_set_cache_limit(PyObject *module, PyObject *value)
 
 static PyObject *core_set_limit(PyObject *module, PyObject *value)
 {
-    core_state *state = PyModule_GetState(module);
+    core_state *state = module_core(module);
     size_t nbytes = 0;
     if ((value != Py_None && convert_nbytes(value, "nbytes", &nbytes) < 0) || state_ready(state) < 0)
         return NULL;
@@ -66,7 +66,7 @@ static PyObject *core_set_limit(PyObject *module, PyObject *value)
 
 static PyObject *core_window_peak_bytes(PyObject *module, PyObject *reset)
 {
-    core_state *state = PyModule_GetState(module);
+    core_state *state = module_core(module);
     int resets = PyObject_IsTrue(reset);
     if (resets < 0 || state_ready(state) < 0)
         return NULL;
@@ -76,7 +76,7 @@ static PyObject *core_window_peak_bytes(PyObject *module, PyObject *reset)
 static PyObject *core_allocate(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
     static const char *const keywords[] = {"scope", "nbytes", "align", "zeroed", NULL};
-    core_state *state = PyModule_GetState(module);
+    core_state *state = module_core(module);
     PyObject *found[4];
     size_t nbytes, align;
     if (parse_arguments("allocate", keywords, 4, 4, args, nargs, names, found) < 0)
@@ -94,7 +94,7 @@ static PyObject *core_allocate(PyObject *module, PyObject *const *args, Py_ssize
 #if SCOPES_DEBUG
 static PyObject *core_check(PyObject *module, PyObject *Py_UNUSED(unused))
 {
-    arena_check(((core_state *)PyModule_GetState(module))->arena);
+    arena_check(module_core(module)->arena);
     Py_RETURN_NONE;
 }
 #endif
@@ -166,9 +166,14 @@ static int read_environment(core_state *state)
 static int core_exec(PyObject *module)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    core_state *state = PyModule_GetState(module);
     if (refuse_subinterpreter() < 0)
         return -1;
+    core_state *state = calloc(1, sizeof(core_state));
+    *(core_state **)PyModule_GetState(module) = state;
+    if (state == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
     pthread_once(&once, register_fork_handler);
     state->generation = fork_generation();
     state->arena = arena_new();
@@ -197,36 +202,36 @@ static PyObject **state_objects(core_state *state)
 
 static int core_traverse(PyObject *module, visitproc visit, void *arg)
 {
-    core_state *state = PyModule_GetState(module);
-    for (size_t i = 0; i < STATE_OBJECTS; i++)
+    core_state *state = module_core(module);
+    for (size_t i = 0; state != NULL && i < STATE_OBJECTS; i++)
         Py_VISIT(state_objects(state)[i]);
     return 0;
 }
 
 static int core_clear(PyObject *module)
 {
-    core_state *state = PyModule_GetState(module);
-    for (size_t i = 0; i < STATE_OBJECTS; i++)
-        Py_CLEAR(state_objects(state)[i]);
-    return 0;
-}
-
-/* No scope or segment is left when the module goes, but arrays may still read retired memory: so the
- * arena itself stays, with what is retired, and only free memory goes back. */
-static void core_free(void *module)
-{
-    core_state *state = PyModule_GetState(module);
-    if (state == NULL || state->arena == NULL)
-        return;
+    core_state *state = module_core(module);
+    if (state == NULL)
+        return 0;
 #if SCOPES_FREELISTS
+    state->closing = 1;
     while (state->free_scope_count > 0)
         PyObject_GC_Del(state->free_scopes[--state->free_scope_count]);
     while (state->free_segment_count > 0)
         PyObject_GC_Del(state->free_segments[--state->free_segment_count]);
 #endif
-    arena_trim(state->arena);
-    state_unmap_pending(state, 0);
-    state->arena = NULL;
+    for (size_t i = 0; i < STATE_OBJECTS; i++)
+        Py_CLEAR(state_objects(state)[i]);
+    return 0;
+}
+
+/* The arena stays, since arrays may still read retired memory; what is free goes back. */
+static void core_free(void *module)
+{
+    core_clear(module);
+    core_state *state = module_core(module);
+    if (state != NULL && state->arena != NULL)
+        arena_abandon(state->arena);
 }
 
 static PyModuleDef_Slot core_slots[] = {
@@ -241,7 +246,7 @@ static struct PyModuleDef core_module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "scopes._core",
     .m_doc = "The compiled part of scopes; import scopes instead.",
-    .m_size = sizeof(core_state),
+    .m_size = sizeof(core_state *),
     .m_methods = core_functions,
     .m_slots = core_slots,
     .m_traverse = core_traverse,

@@ -10,6 +10,8 @@ typedef struct {
 PyObject *segment_pin(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     core_state *state = ((segment_object *)self)->core;
+    if (state->pin_type == NULL)
+        return state_is_gone();
     pin_object *pin = PyObject_GC_New(pin_object, state->pin_type);
     if (pin == NULL)
         return NULL;
@@ -43,7 +45,7 @@ static PyObject *pin_enter(PyObject *self, PyObject *Py_UNUSED(unused))
     Py_END_CRITICAL_SECTION();
     if (entered > 0) {
         segment_unexport(state, pin->segment);
-        PyErr_SetString(state->scope_error,
+        PyErr_SetString(state->scope_error != NULL ? state->scope_error : PyExc_RuntimeError,
                         "this pin is already in a with statement: take one for each with pin()");
         return NULL;
     }

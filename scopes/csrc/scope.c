@@ -103,7 +103,9 @@ static PyObject *scope_repr(PyObject *self)
 
 static PyObject *scope_new_abstract(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    core_state *state = PyType_GetModuleState(type);
+    core_state *state = type_core(type);
+    if (state == NULL)
+        return NULL;
     if (type == state->scope_type) {
         PyErr_SetString(PyExc_TypeError, "Scope is abstract: use ConfinedScope, SharedScope or ImplicitScope");
         return NULL;

@@ -36,7 +36,7 @@ struct segment_object;
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;             /* what the with statement calls, see context.c */
-    core_state *core;                /* borrowed: its type keeps it alive */
+    core_state *core;                /* never freed, see state.h */
     word state;                      /* STATE_* + ONE_EXPORT x exports */
     uint64_t token;                  /* confined: of the thread it belongs to, else 0 */
     uint64_t generation;             /* of the process that opened it */
@@ -46,8 +46,9 @@ typedef struct {
     struct segment_object *segments; /* alive, borrowed; they take themselves out */
     int64_t live;                    /* bytes handed out */
     int64_t limit;                   /* of live; ARENA_NO_CAP */
-    PyObject *callbacks;             /* list of (fn, args, kwargs), or NULL */
-    PyObject *adoptions;             /* list of adoption objects, or NULL */
+    PyObject *callbacks;             /* stack (call, (call, ... None)), or NULL; tuples, since the
+                                      * collector shows its objects to anyone who asks */
+    PyObject *adoptions;             /* the same of adoption objects */
     PyObject *owner;                 /* implicit: weak reference to the owner, or NULL */
     PyObject *weakrefs;
     unsigned long thread;            /* confined: threading.get_ident() of its thread, for messages */
@@ -101,8 +102,8 @@ int scope_carve(core_state *state, scope_object *scope, size_t nbytes, size_t al
 void scope_give_back_lock_held(core_state *state, scope_object *scope);
 
 /* scope_close.c */
-/* Appends to scope->callbacks or scope->adoptions, making the list. -1 with an exception set. */
-int scope_register(core_state *state, scope_object *scope, PyObject **list, PyObject *item);
+/* Puts the item on scope->callbacks or scope->adoptions. -1 with an exception set. */
+int scope_register(core_state *state, scope_object *scope, PyObject **stack, PyObject *item);
 enum close_how { CLOSE_AS_SET, CLOSE_DEFERRING };
 int scope_close(core_state *state, scope_object *scope, enum close_how how);
 PyObject *scope_callback(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names);

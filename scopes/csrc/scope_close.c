@@ -22,23 +22,23 @@ void state_unmap_pending(core_state *state, int may_leave_gil)
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
-int scope_register(core_state *state, scope_object *scope, PyObject **list, PyObject *item)
+int scope_register(core_state *state, scope_object *scope, PyObject **stack, PyObject *item)
 {
-    int result = -1;
+    int result;
     /* Made before the check: it may run the collector, and that may close the scope. */
-    PyObject *fresh = PyList_New(0);
-    if (fresh == NULL)
+    PyObject *entry = PyTuple_New(2);
+    if (entry == NULL)
         return -1;
+    PyTuple_SET_ITEM(entry, 0, Py_NewRef(item));
     Py_BEGIN_CRITICAL_SECTION(scope);
-    if (scope_check_open(state, scope) == 0) {
-        if (*list == NULL)
-            *list = Py_NewRef(fresh);
-        result = PyList_Append(*list, item);
-        if (result == 0)
-            scope_track(scope);
+    result = scope_check_open(state, scope);
+    if (result == 0) {
+        PyTuple_SET_ITEM(entry, 1, *stack != NULL ? *stack : Py_NewRef(Py_None));
+        *stack = Py_NewRef(entry);
+        scope_track(scope);
     }
     Py_END_CRITICAL_SECTION();
-    Py_DECREF(fresh);
+    Py_DECREF(entry);
     return result;
 }
 
@@ -148,14 +148,14 @@ static void chain(PyObject *earlier)
 }
 
 /* Runs what a step of the end has to run, the last one first, all of them; then raises the last
- * exception with the earlier ones as its context. In a finalizer nobody can take an exception: each is
- * handed to sys.unraisablehook instead. Takes over the list, which may be NULL. */
-static int run_all(PyObject *list, int (*run)(PyObject *), int in_finalizer, PyObject *error)
+ * exception with the earlier ones as its context, error (may be NULL, taken over) the first of them. In a
+ * finalizer nobody can take an exception: each is handed to sys.unraisablehook instead. Takes over the
+ * stack, which may be NULL. */
+static int run_all(PyObject *stack, int (*run)(PyObject *), int in_finalizer, PyObject *error)
 {
-    for (Py_ssize_t i = list != NULL ? PyList_GET_SIZE(list) : 0; i-- > 0;) {
-        PyObject *item = Py_NewRef(PyList_GET_ITEM(list, i));
-        if (PyList_SetSlice(list, i, i + 1, NULL) < 0)
-            PyErr_Clear();
+    while (stack != NULL && stack != Py_None) {
+        PyObject *item = Py_NewRef(PyTuple_GET_ITEM(stack, 0));
+        Py_SETREF(stack, Py_NewRef(PyTuple_GET_ITEM(stack, 1)));
         if (run(item) < 0) {
             if (in_finalizer)
                 PyErr_WriteUnraisable(PyTuple_Check(item) ? PyTuple_GET_ITEM(item, 0) : item);
@@ -166,7 +166,7 @@ static int run_all(PyObject *list, int (*run)(PyObject *), int in_finalizer, PyO
         }
         Py_DECREF(item);
     }
-    Py_XDECREF(list);
+    Py_XDECREF(stack);
     if (error == NULL)
         return 0;
     set_exception(error);
@@ -306,6 +306,8 @@ void scope_end_unraised(core_state *state, scope_object *scope)
     if (SCOPES_UNLIKELY(scope->callbacks != NULL || scope->adoptions != NULL))
         run_endings(scope, 1);
     finish(state, scope);
+    if (SCOPES_UNLIKELY(arena_has_pending(state->arena)))
+        state_unmap_pending(state, 0);
 }
 
 /* Closes a scope that nobody can reach any more: no thread check, nothing of ours is raised. */

@@ -7,10 +7,7 @@ static scope_object *take_scope(core_state *state, PyTypeObject *type)
 {
 #if SCOPES_FREELISTS
     if (state->free_scope_count > 0) {
-        PyObject *dead = state->free_scopes[--state->free_scope_count];
-        Py_SET_TYPE(dead, (PyTypeObject *)Py_NewRef(type));
-        _Py_NewReference(dead);
-        return (scope_object *)dead;
+        return (scope_object *)revive(state->free_scopes[--state->free_scope_count], type);
     }
 #else
     (void)state;
@@ -41,7 +38,7 @@ static void set_fields(core_state *state, scope_object *scope, enum scope_kind k
 
 static PyObject *new_scope(core_state *state, PyTypeObject *type, enum scope_kind kind)
 {
-    if (state_ready(state) < 0)
+    if (state == NULL || state_ready(state) < 0)
         return NULL;
     scope_object *scope = take_scope(state, type);
     if (scope == NULL)
@@ -56,8 +53,10 @@ void scope_free(core_state *state, scope_object *scope)
     PyTypeObject *type = Py_TYPE(scope);
 #if SCOPES_FREELISTS
     /* The collector calls the finalizer of an object once: one that had it can't come back. */
-    if (state->free_scope_count < FREE_SCOPES && !scope->finalized)
+    if (state->free_scope_count < FREE_SCOPES && !scope->finalized && !state->closing) {
+        Py_SET_TYPE(scope, &PyList_Type);
         state->free_scopes[state->free_scope_count++] = (PyObject *)scope;
+    }
     else
         PyObject_GC_Del(scope);
 #else
@@ -97,7 +96,7 @@ static int set_exports(scope_object *scope, PyObject *exports)
 static PyObject *construct_explicit(PyObject *type, enum scope_kind kind, PyObject *const *args,
                                     size_t nargsf, PyObject *names)
 {
-    core_state *state = PyType_GetModuleState((PyTypeObject *)type);
+    core_state *state = type_core((PyTypeObject *)type);
     PyObject *scope = new_scope(state, (PyTypeObject *)type, kind);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (scope == NULL || SCOPES_LIKELY(nargs == 0 && names == NULL))
@@ -129,7 +128,7 @@ static PyObject *construct_shared(PyObject *type, PyObject *const *args, size_t 
 static PyObject *construct_implicit(PyObject *type, PyObject *const *args, size_t nargsf,
                                     PyObject *names)
 {
-    core_state *state = PyType_GetModuleState((PyTypeObject *)type);
+    core_state *state = type_core((PyTypeObject *)type);
     PyObject *scope = new_scope(state, (PyTypeObject *)type, KIND_IMPLICIT);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (scope == NULL || SCOPES_LIKELY(nargs == 0 && names == NULL))

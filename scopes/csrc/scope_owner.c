@@ -18,6 +18,10 @@ int scope_set_owner(core_state *state, scope_object *scope, PyObject *owner)
                      Py_TYPE(owner)->tp_name);
         return -1;
     }
+    if (state->owners == NULL) {
+        state_is_gone();
+        return -1;
+    }
     PyObject *reference = PyWeakref_NewRef(owner, state->owner_died);
     PyObject *key = reference != NULL ? key_of(reference) : NULL;
     int result = key != NULL ? PyDict_SetItem(state->owners, key, (PyObject *)scope) : -1;
@@ -31,14 +35,14 @@ int scope_set_owner(core_state *state, scope_object *scope, PyObject *owner)
 
 PyObject *scope_owner_died(PyObject *module, PyObject *reference)
 {
-    core_state *state = PyModule_GetState(module);
+    core_state *state = module_core(module);
+    if (state->owners == NULL)
+        Py_RETURN_NONE;
     PyObject *key = key_of(reference);
-    if (key == NULL || state->owners == NULL) {
-        Py_XDECREF(key);
+    if (key == NULL)
         return NULL;
-    }
     PyObject *scope = PyDict_GetItemWithError(state->owners, key);
-    if (scope != NULL) {
+    if (scope != NULL && Py_IS_TYPE(scope, state->implicit_type)) {
         Py_INCREF(scope);
         if (PyDict_DelItem(state->owners, key) < 0)
             PyErr_Clear();

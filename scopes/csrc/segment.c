@@ -11,11 +11,11 @@ static segment_object *take_segment(core_state *state)
 #if SCOPES_FREELISTS
     if (state->free_segment_count > 0) {
         PyObject *dead = state->free_segments[--state->free_segment_count];
-        Py_INCREF(Py_TYPE(dead));
-        _Py_NewReference(dead);
-        return (segment_object *)dead;
+        return (segment_object *)revive(dead, state->segment_type);
     }
 #endif
+    if (state->segment_type == NULL)
+        return (segment_object *)state_is_gone();
     return PyObject_GC_New(segment_object, state->segment_type);
 }
 
@@ -23,8 +23,10 @@ static void free_segment(core_state *state, segment_object *segment)
 {
     PyTypeObject *type = Py_TYPE(segment);
 #if SCOPES_FREELISTS
-    if (state->free_segment_count < FREE_SEGMENTS)
+    if (state->free_segment_count < FREE_SEGMENTS && !state->closing) {
+        Py_SET_TYPE(segment, &PyList_Type);
         state->free_segments[state->free_segment_count++] = (PyObject *)segment;
+    }
     else
         PyObject_GC_Del(segment);
 #else

@@ -6,7 +6,7 @@
 
 typedef struct segment_object {
     PyObject_HEAD
-    core_state *core;            /* borrowed: its type keeps it alive */
+    core_state *core;            /* never freed, see state.h */
     scope_object *scope;         /* owned */
     char *address;               /* first byte, within block */
     Py_ssize_t nbytes;

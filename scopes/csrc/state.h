@@ -28,6 +28,9 @@
 #define FREE_SCOPES 256
 #define FREE_SEGMENTS 2048
 
+/* State of one module object. The module holds a pointer to it and it is never freed: when the collector
+ * takes the module together with scopes and segments, those may be the last to go. Its objects are NULL
+ * from then on. */
 typedef struct {
     arena *arena;
     uint64_t generation;    /* of the process, see fork_generation */
@@ -50,6 +53,7 @@ typedef struct {
     PyObject *owners;       /* dict: address of the weak reference to an owner -> its scope */
     PyObject *owner_died;   /* what those weak references call */
 #if SCOPES_FREELISTS
+    int closing;            /* 1: nothing is kept any more */
     int free_scope_count;
     int free_segment_count;
     PyObject *free_scopes[FREE_SCOPES];
@@ -69,9 +73,32 @@ static inline uint64_t fork_generation(void)
 /* Gives a forked child an arena of its own. Returns -1 with an exception set. */
 int state_after_fork(core_state *state);
 
-static inline core_state *state_of(PyObject *object)
+static inline core_state *module_core(PyObject *module)
 {
-    return (core_state *)PyType_GetModuleState(Py_TYPE(object));
+    return *(core_state **)PyModule_GetState(module);
+}
+
+/* The state by a type of the module; NULL with an exception set when the module is gone. */
+static inline core_state *type_core(PyTypeObject *type)
+{
+    core_state **found = PyType_GetModuleState(type);
+    return found != NULL ? *found : NULL;
+}
+
+/* Raises that the module is gone, and returns NULL. */
+static inline PyObject *state_is_gone(void)
+{
+    PyErr_SetString(PyExc_RuntimeError, "scopes can't be used any more: its module is gone");
+    return NULL;
+}
+
+/* Dead objects wait with a type that outlives ours, which PyObject_GC_Del reads; with our own back on,
+ * they are new. */
+static inline PyObject *revive(PyObject *dead, PyTypeObject *type)
+{
+    Py_SET_TYPE(dead, (PyTypeObject *)Py_NewRef(type));
+    _Py_NewReference(dead);
+    return dead;
 }
 
 static inline int state_ready(core_state *state)

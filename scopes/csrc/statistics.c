@@ -40,7 +40,7 @@ static PyStructSequence_Desc scope_record = {
 /* A record of the values, which are taken over; NULL where one is missing. */
 static PyObject *make_record(PyTypeObject *type, PyObject *const *values, int count)
 {
-    PyObject *record = PyStructSequence_New(type);
+    PyObject *record = type != NULL ? PyStructSequence_New(type) : state_is_gone();
     for (int i = 0; i < count; i++) {
         if (record == NULL || values[i] == NULL) {
             for (; i < count; i++)
@@ -55,7 +55,7 @@ static PyObject *make_record(PyTypeObject *type, PyObject *const *values, int co
 
 PyObject *core_statistics(PyObject *module, PyObject *Py_UNUSED(unused))
 {
-    core_state *state = PyModule_GetState(module);
+    core_state *state = module_core(module);
     arena_figures figures;
     if (state_ready(state) < 0)
         return NULL;
@@ -75,12 +75,13 @@ PyObject *scope_statistics(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     core_state *state = scope_core(self);
     scope_object *scope = (scope_object *)self;
-    Py_ssize_t segments = 0, callbacks;
+    Py_ssize_t segments = 0, callbacks = 0;
     int64_t live;
     Py_BEGIN_CRITICAL_SECTION(scope);
     for (segment_object *s = scope->segments; s != NULL; s = s->next)
         segments++;
-    callbacks = scope->callbacks != NULL ? PyList_GET_SIZE(scope->callbacks) : 0;
+    for (PyObject *at = scope->callbacks; at != NULL && at != Py_None; at = PyTuple_GET_ITEM(at, 1))
+        callbacks++;
     live = scope->live;
     Py_END_CRITICAL_SECTION();
     PyObject *values[] = {

@@ -1,0 +1,44 @@
+"""Runs each command of the README's shell blocks in the checkout, with the project's environment first.
+
+`make bench` runs like the others; `make test` is left to .ci/run, which ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LEFT_OUT = ("make test",)
+
+
+def commands(text: str) -> list[str]:
+    """The lines of all ```sh blocks, without comments and with continued lines joined."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [line.split("  #")[0].strip() for line in lines if line.strip()]
+
+
+def main() -> int:
+    environment = dict(os.environ)
+    environment["PATH"] = f"{ROOT / '.venv' / 'bin'}:{environment['PATH']}"
+    found = commands((ROOT / "README.md").read_text())
+    if not found:
+        print("the README has no shell block with commands")
+        return 1
+    for command in found:
+        if command in LEFT_OUT:
+            continue
+        print(f"--- {command}", flush=True)
+        status = subprocess.run(command, shell=True, cwd=ROOT, env=environment, check=False)
+        if status.returncode != 0:
+            print(f"exit status {status.returncode}: {command}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
