@@ -1,4 +1,4 @@
-"""Runs each command of the README's shell blocks in the checkout, with the project's environment first.
+"""Runs each command of the README's shell blocks in the checkout, in the project's environment.
 
 `make bench` runs like the others; `make test` is left to .ci/run, which ends with it.
 """

@@ -1,12 +1,12 @@
 """The figures that the project sets itself, as ratios of things measured in one run, interleaved.
 
-Each round times every operation once, so that what disturbs the machine disturbs all of them; printed
-are the medians over the rounds and the ratio of the medians of each pair.
+Each round times every operation once, so that what disturbs the machine disturbs all of them;
+printed are the medians over the rounds and the ratio of the medians of each pair.
 
     python benchmarks/figures.py [--rounds N] [--jvm "COMMAND"]
 
-COMMAND measures the JVM's confined scope and prints a JSON line with "median_us", the time of opening
-one, allocating 1,024 bytes and closing it; without it those two ratios are left out.
+COMMAND measures the JVM's confined scope and prints a JSON line with "median_us", the time of
+opening one, allocating 1,024 bytes and closing it; without it those two ratios are left out.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ RATIOS = [
 
 
 def mapped_over_live() -> float:
-    """Mapped bytes, those cached apart, to live ones with 1,000 segments of 64 bytes in one scope."""
+    """Mapped bytes, cached ones apart, to live ones; 1,000 segments of 64 bytes in one scope."""
     scopes.trim()
     before = scopes.statistics()
     with scopes.ConfinedScope() as scope:
