@@ -66,6 +66,20 @@ def mmap_close(loops: int) -> None:
         mapped.close()
 
 
+def confined_touch(loops: int) -> None:
+    for _ in range(loops):
+        scope = scopes.ConfinedScope()
+        scope.allocate(KIB)[0] = 1
+        scope.close()
+
+
+def mmap_touch(loops: int) -> None:
+    for _ in range(loops):
+        mapped = mmap.mmap(-1, KIB)
+        mapped[0] = 1
+        mapped.close()
+
+
 def segments(loops: int) -> None:
     for _ in range(loops // 1000):
         scope = scopes.ConfinedScope()
@@ -104,7 +118,16 @@ def mmap_mib(loops: int) -> None:
 def numpy_mib(loops: int) -> None:
     for _ in range(loops):
         array = np.empty(MIB, np.uint8)
-        array[::PAGE] = 1
+        for page in range(0, MIB, PAGE):
+            array[page] = 1
+        del array
+
+
+def numpy_zeros_mib(loops: int) -> None:
+    for _ in range(loops):
+        array = np.zeros(MIB, np.uint8)
+        for page in range(0, MIB, PAGE):
+            array[page] = 1
         del array
 
 
@@ -141,11 +164,14 @@ def measure(rounds: int, jvm: str | None) -> dict[str, float]:
         "shared": Operation(shared, 200_000),
         "cffi_release": Operation(cffi_release, 100_000),
         "mmap_close": Operation(mmap_close, 10_000),
+        "confined_touch": Operation(confined_touch, 200_000),
+        "mmap_touch": Operation(mmap_touch, 10_000),
         "segments": Operation(segments, 100_000),
         "segments_kept": Operation(segments_kept, 100_000),
         "confined_mib": Operation(confined_mib, 1_000),
         "mmap_mib": Operation(mmap_mib, 200),
         "numpy_mib": Operation(numpy_mib, 200),
+        "numpy_zeros_mib": Operation(numpy_zeros_mib, 200),
     }
     for operation in operations.values():
         operation.time()
@@ -171,8 +197,10 @@ RATIOS = [
     ("shared", "cffi_release", 1 / 3, None),
     ("confined", "mmap_close", 1 / 50, None),
     ("shared", "mmap_close", 1 / 50, None),
+    ("confined_touch", "mmap_touch", 1 / 50, None),
     ("confined_mib", "mmap_mib", 0.3, 0.15),
     ("confined_mib", "numpy_mib", 0.3, 0.15),
+    ("confined_mib", "numpy_zeros_mib", 0.3, 0.15),
 ]
 
 
