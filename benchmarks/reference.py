@@ -66,7 +66,7 @@ def table(results: Results) -> str:
     """A line for each operation and size, its modes side by side, and what it costs besides."""
     by_key = {(row.operation, row.params.get("size", ""), row.mode): row for row in results.rows}
     keys = list(dict.fromkeys((operation, size) for operation, size, _ in by_key))
-    keys.sort(key=lambda key: (key[1] == "1MiB", keys.index(key)))
+    keys.sort(key=lambda key: key[1] == "1MiB")  # stable: in the order of the file otherwise
     lines = [
         "| benchmark | size | NONE | MEMORY | THREADS, CPU "
         "| collector | worst pause | RSS growth |",
@@ -82,7 +82,7 @@ def table(results: Results) -> str:
             figure(threads, "score.cpu", 1e6, 3),
             figure(none, "gc.share", 100, 0) + " %",
             figure(memory, "gc.pause.max", 1e3, 1) + " ms",
-            figure(none, "rss.growth", 2**-20, 1) + " MiB",
+            figure(none, "rss.growth", 2**-20, 0) + " MiB",
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

@@ -199,14 +199,14 @@ PyDoc_STRVAR(close_doc,
 ">>> scope.closed\n"
 "True");
 PyDoc_STRVAR(zeros_doc,
-"zeros($self, shape, dtype=float)\n--\n\n"
+"zeros($self, shape, dtype='float')\n--\n\n"
 "A zeroed NumPy array of the given shape in the scope, 64-byte aligned.\n\n"
 "The array holds a counted export: close() raises while it is alive. Object dtypes raise TypeError.\n\n"
 ">>> with ConfinedScope(exports='defer') as scope:\n"
 "...     int(scope.zeros((2, 3), 'i4').sum())\n"
 "0");
 PyDoc_STRVAR(empty_doc,
-"empty($self, shape, dtype=float)\n--\n\n"
+"empty($self, shape, dtype='float')\n--\n\n"
 "As zeros(), but with whatever bytes the memory held, as numpy.empty.\n\n"
 ">>> with ConfinedScope(exports='defer') as scope:\n"
 "...     scope.empty((2, 3), 'u1').shape\n"
