@@ -1,0 +1,207 @@
+"""Scopes of each kind, children that may crash, and what is read off this process."""
+
+import gc
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import scopes
+
+EXPLICIT = {"confined": scopes.ConfinedScope, "shared": scopes.SharedScope}
+ALL = EXPLICIT | {"implicit": scopes.ImplicitScope}
+CACHE_LIMIT = 64 * 2**20
+
+#: What stands for a part of a message that differs from run to run.
+WILDCARDS = {"ADDRESS": r"0x[0-9a-f]+", "NUMBER": r"\d+", "ANYTHING": ".*"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item):
+    """Lets go of what the test was given, else the last one of a file would hold it."""
+    item.funcargs.clear()
+
+
+@pytest.fixture(params=EXPLICIT.values(), ids=EXPLICIT)
+def explicit(request):
+    """The class of each scope that has a close()."""
+    return request.param
+
+
+@pytest.fixture(params=ALL.values(), ids=ALL)
+def kind(request):
+    """The class of each scope."""
+    return request.param
+
+
+@pytest.fixture
+def scope(kind):
+    """An open scope of each kind."""
+    made = kind()
+    yield made
+    if hasattr(made, "close"):
+        made.close()
+
+
+@pytest.fixture
+def explicit_scope(explicit):
+    """An open scope of each kind that has a close()."""
+    with explicit() as made:
+        yield made
+
+
+@pytest.fixture
+def segment(scope):
+    """16 bytes, 0 to 15, in a scope of each kind."""
+    made = scope.allocate(16)
+    made.copy_from(bytes(range(16)))
+    return made
+
+
+@pytest.fixture(autouse=True)
+def settings():
+    """Limits are those of a fresh process before and after each test."""
+    yield
+    scopes.set_limit(None)
+    scopes.set_cache_limit(CACHE_LIMIT)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_is_left():
+    """After the tests of a file, the process has as many scopes and live bytes as before."""
+    gc.collect()
+    before = scopes.statistics()
+    yield
+    gc.collect()
+    after = scopes.statistics()
+    assert (after.open_scopes, after.live_bytes, after.deferred_bytes) == (
+        before.open_scopes,
+        before.live_bytes,
+        before.deferred_bytes,
+    )
+
+
+@pytest.fixture
+def whole():
+    """A pattern that matches the whole of a message, but for ADDRESS, NUMBER and ANYTHING."""
+
+    def make(message):
+        pattern = re.escape(message)
+        for name, stands_for in WILDCARDS.items():
+            pattern = pattern.replace(name, stands_for)
+        return rf"\A{pattern}\Z"
+
+    return make
+
+
+@pytest.fixture
+def in_child():
+    """Runs code in a new interpreter, asserts that it ends well, and returns what it printed."""
+    found = Path(scopes.__file__).parents[1]
+
+    def run(code, *options, status=0, env=None, stderr=""):
+        path = os.pathsep.join(filter(None, [str(found), os.environ.get("PYTHONPATH")]))
+        done = subprocess.run(
+            [sys.executable, *options, "-c", textwrap.dedent(code)],
+            env=os.environ | {"PYTHONPATH": path, "PYTHONFAULTHANDLER": "1"} | (env or {}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (status, stderr)
+        return done.stdout.strip()
+
+    return run
+
+
+@pytest.fixture
+def unraisable(monkeypatch):
+    """What sys.unraisablehook was called with: the type and text of each exception."""
+    seen = []
+    monkeypatch.setattr(
+        sys, "unraisablehook", lambda u: seen.append((u.exc_type, str(u.exc_value)))
+    )
+    return seen
+
+
+@pytest.fixture
+def no_collections():
+    """A context in which the collector must not run once."""
+
+    def collections():
+        return [generation["collections"] for generation in gc.get_stats()]
+
+    @contextmanager
+    def watch():
+        gc.collect()
+        before = collections()
+        yield
+        assert collections() == before
+
+    return watch
+
+
+@pytest.fixture
+def resident():
+    """Resident bytes of this process, exactly."""
+
+    def read():
+        rollup = Path("/proc/self/smaps_rollup").read_text()
+        return int(re.search(r"^Rss: +(\d+) kB", rollup, re.MULTILINE)[1]) * 1024
+
+    return read
+
+
+@pytest.fixture
+def on_thread():
+    """Runs a function on another thread and returns or raises what it did."""
+
+    def run(function, *args):
+        outcome = {}
+
+        def target():
+            try:
+                outcome["value"] = function(*args)
+            except BaseException as error:
+                outcome["error"] = error
+
+        thread = threading.Thread(target=target, name="other")
+        thread.start()
+        thread.join()
+        if "error" in outcome:
+            raise outcome["error"]
+        return outcome["value"]
+
+    return run
+
+
+@pytest.fixture
+def together():
+    """Runs functions on a thread each, which start at once; the exceptions they ended with."""
+
+    def run(*functions):
+        barrier = threading.Barrier(len(functions))
+        errors = []
+
+        def target(function):
+            barrier.wait()
+            try:
+                function()
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=target, args=(f,)) for f in functions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return errors
+
+    return run
