@@ -14,6 +14,7 @@ typedef struct {
     PyObject_HEAD
     block block;       /* base, size and exports are used; never the arena's */
     PyObject *release; /* owned; NULL once called, or if there is none */
+    PyObject *address; /* owned; what release is called with, made while failing is possible */
     uint64_t generation;
     uint8_t exported;  /* 1: the buffer has been taken */
     uint8_t released;  /* 1: the memory may be gone */
@@ -26,9 +27,7 @@ static int call_release(adoption_object *adoption)
     adoption->released = 1;
     if (release == NULL)
         return 0;
-    PyObject *address = PyLong_FromVoidPtr(adoption->block.base);
-    PyObject *result = address != NULL ? PyObject_CallOneArg(release, address) : NULL;
-    Py_XDECREF(address);
+    PyObject *result = PyObject_CallOneArg(release, adoption->address);
     Py_DECREF(release);
     Py_XDECREF(result);
     return result != NULL ? 0 : -1;
@@ -99,6 +98,7 @@ static void adoption_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     release_unraised(adoption);
     Py_CLEAR(adoption->release);
+    Py_CLEAR(adoption->address);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -107,9 +107,14 @@ static adoption_object *new_adoption(core_state *state, char *address, size_t nb
 {
     if (state->adoption_type == NULL)
         return (adoption_object *)state_is_gone();
-    adoption_object *adoption = PyObject_GC_New(adoption_object, state->adoption_type);
-    if (adoption == NULL)
+    PyObject *number = PyLong_FromVoidPtr(address);
+    adoption_object *adoption =
+        number != NULL ? PyObject_GC_New(adoption_object, state->adoption_type) : NULL;
+    if (adoption == NULL) {
+        Py_XDECREF(number);
         return NULL;
+    }
+    adoption->address = number;
     adoption->block = (block){.base = address, .size = nbytes};
     adoption->release = NULL; /* until it is part of a scope, failures must not call it */
     adoption->generation = fork_generation();

@@ -371,12 +371,9 @@ int64_t arena_charge(arena *a, size_t nbytes)
         counter_set(unfolded, counter_get(unfolded) + n);
         return -1;
     }
-    int64_t live = counter_add(&a->live, n);
-    if (SCOPES_UNLIKELY(live > counter_get(&a->cap))) {
-        counter_add(&a->live, -n);
-        return live - n;
-    }
-    return -1;
+    int64_t cap = counter_get(&a->cap);
+    int64_t found = counter_add_within(&a->live, n, cap);
+    return SCOPES_LIKELY(found <= cap - n) ? -1 : found;
 }
 
 void arena_confirm(arena *a)

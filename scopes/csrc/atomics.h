@@ -58,6 +58,21 @@ static inline int64_t counter_add(counter *c, int64_t n)
 #endif
 }
 
+/* Adds n if the sum is at most most. Returns the value found; it was added if that is at most most - n. */
+static inline int64_t counter_add_within(counter *c, int64_t n, int64_t most)
+{
+    int64_t old = counter_get(c);
+#if SCOPES_CONCURRENT
+    while (old <= most - n && !atomic_compare_exchange_weak_explicit(c, &old, old + n, memory_order_acq_rel,
+                                                                     memory_order_relaxed)) {
+    }
+#else
+    if (old <= most - n)
+        counter_set(c, old + n);
+#endif
+    return old;
+}
+
 /* Raises the counter to at least the value. */
 static inline void counter_raise(counter *c, int64_t value)
 {

@@ -129,7 +129,6 @@ static PyMethodDef core_functions[] = {
     {"allocate", (PyCFunction)(void (*)(void))core_allocate, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("allocate(scope, nbytes, align, zeroed)\n--\n\n"
                "Scope.allocate, whose memory keeps its old bytes unless zeroed. For numpy.empty.")},
-    {"_owner_died", scope_owner_died, METH_O, PyDoc_STR("What the weak references to owners call.")},
 #if SCOPES_DEBUG
     {"check", core_check, METH_NOARGS, PyDoc_STR("Aborts where the arena contradicts itself.")},
 #endif
@@ -177,8 +176,7 @@ static int core_exec(PyObject *module)
     pthread_once(&once, register_fork_handler);
     state->generation = fork_generation();
     state->arena = arena_new();
-    state->owners = PyDict_New();
-    if (state->arena == NULL || state->owners == NULL) {
+    if (state->arena == NULL) {
         PyErr_NoMemory();
         return -1;
     }
@@ -187,8 +185,7 @@ static int core_exec(PyObject *module)
         segment_add_type(module, state) < 0 || pin_add_type(module, state) < 0 ||
         adoption_add_type(module, state) < 0 || statistics_add_types(module, state) < 0)
         return -1;
-    state->owner_died = PyObject_GetAttrString(module, "_owner_died");
-    return state->owner_died != NULL ? 0 : -1;
+    return 0;
 }
 
 static PyObject **state_objects(core_state *state)
@@ -196,9 +193,9 @@ static PyObject **state_objects(core_state *state)
     return (PyObject **)&state->scope_type;
 }
 
-/* The owned fields of core_state lie in one run, from scope_type to owner_died. */
+/* The owned fields of core_state lie in one run, from scope_type to memory_error. */
 #define STATE_OBJECTS                                                                                  \
-    ((offsetof(core_state, owner_died) - offsetof(core_state, scope_type)) / sizeof(PyObject *) + 1)
+    ((offsetof(core_state, memory_error) - offsetof(core_state, scope_type)) / sizeof(PyObject *) + 1)
 
 static int core_traverse(PyObject *module, visitproc visit, void *arg)
 {

@@ -33,7 +33,7 @@ enum scope_kind { KIND_CONFINED, KIND_SHARED, KIND_IMPLICIT };
 
 struct segment_object;
 
-typedef struct {
+typedef struct scope_object {
     PyObject_HEAD
     vectorcallfunc call;             /* what the with statement calls, see context.c */
     core_state *core;                /* never freed, see state.h */
@@ -50,6 +50,8 @@ typedef struct {
                                       * collector shows its objects to anyone who asks */
     PyObject *adoptions;             /* the same of adoption objects */
     PyObject *owner;                 /* implicit: weak reference to the owner, or NULL */
+    struct scope_object *prev_owned; /* in the module's list, while there is an owner */
+    struct scope_object *next_owned;
     PyObject *weakrefs;
     unsigned long thread;            /* confined: threading.get_ident() of its thread, for messages */
     uint8_t kind;
@@ -117,7 +119,6 @@ void scope_end_unraised(core_state *state, scope_object *scope);
 /* scope_owner.c */
 int scope_set_owner(core_state *state, scope_object *scope, PyObject *owner);
 PyObject *scope_owner(PyObject *self, void *unused);
-PyObject *scope_owner_died(PyObject *module, PyObject *reference);
 
 /* scope_new.c: the three constructors as vectorcalls, and the dead scope's way to the free list. */
 int scope_set_constructors(core_state *state);

@@ -151,9 +151,11 @@ static void chain(PyObject *earlier)
  * exception with the earlier ones as its context, error (may be NULL, taken over) the first of them. In a
  * finalizer nobody can take an exception: each is handed to sys.unraisablehook instead. Takes over the
  * stack, which may be NULL. */
-static int run_all(PyObject *stack, int (*run)(PyObject *), int in_finalizer, PyObject *error)
+static int run_all(scope_object *scope, PyObject *stack, int (*run)(PyObject *), int in_finalizer,
+                   PyObject *error)
 {
-    while (stack != NULL && stack != Py_None) {
+    /* One of them may fork: in the child the others are the parent's to run. */
+    while (stack != NULL && stack != Py_None && !scope_is_inherited(scope)) {
         PyObject *item = Py_NewRef(PyTuple_GET_ITEM(stack, 0));
         Py_SETREF(stack, Py_NewRef(PyTuple_GET_ITEM(stack, 1)));
         if (run(item) < 0) {
@@ -208,16 +210,10 @@ static int run_endings(scope_object *scope, int in_finalizer)
     PyObject *callbacks = scope->callbacks;
     PyObject *adoptions = scope->adoptions;
     scope->callbacks = scope->adoptions = NULL;
-    if (scope_is_inherited(scope)) {
-        /* They belong to the parent, which will run them. */
-        Py_XDECREF(callbacks);
-        Py_XDECREF(adoptions);
-        return 0;
-    }
     PyObject *error = NULL;
-    if (run_all(callbacks, run_callback, in_finalizer, NULL) < 0)
+    if (run_all(scope, callbacks, run_callback, in_finalizer, NULL) < 0)
         error = take_exception();
-    return run_all(adoptions, adoption_release_at_close, in_finalizer, error);
+    return run_all(scope, adoptions, adoption_release_at_close, in_finalizer, error);
 }
 
 int scope_close(core_state *state, scope_object *scope, enum close_how how)

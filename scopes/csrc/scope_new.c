@@ -31,6 +31,7 @@ static void set_fields(core_state *state, scope_object *scope, enum scope_kind k
     scope->live = 0;
     scope->limit = ARENA_NO_CAP;
     scope->callbacks = scope->adoptions = scope->owner = scope->weakrefs = NULL;
+    scope->prev_owned = scope->next_owned = NULL;
     scope->thread = confined ? PyThread_get_thread_ident() : 0;
     scope->kind = (uint8_t)kind;
     scope->defers = scope->entered = scope->tracked = scope->finalized = 0;

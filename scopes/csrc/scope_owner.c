@@ -1,12 +1,38 @@
 /* Implicit scopes that live as long as an object: ImplicitScope(owner=obj).
  *
- * The module's dict of owners keeps the scope alive, under the address of the weak reference to the
- * owner, whose callback takes it out and closes it. */
+ * A list of the module owns the scope until its owner dies; the callback of the weak reference to the
+ * owner is a function bound to the scope, so that nothing has to be found, or allocated, at that time.
+ * The collector is not shown the list, hence takes the scopes on it for reachable. */
 #include "scope.h"
 
-static PyObject *key_of(PyObject *reference)
+static PyObject *owner_died(PyObject *self, PyObject *reference);
+
+static PyMethodDef owner_died_method = {"owner_died", owner_died, METH_O, NULL};
+
+/* The list is guarded by the lock of the type, which all its scopes share. */
+static void put_on_list(core_state *state, scope_object *scope)
 {
-    return PyLong_FromVoidPtr(reference);
+    Py_INCREF(scope);
+    Py_BEGIN_CRITICAL_SECTION(Py_TYPE(scope));
+    scope->next_owned = state->owned;
+    scope->prev_owned = NULL;
+    if (state->owned != NULL)
+        state->owned->prev_owned = scope;
+    state->owned = scope;
+    Py_END_CRITICAL_SECTION();
+}
+
+static void take_off_list(core_state *state, scope_object *scope)
+{
+    Py_BEGIN_CRITICAL_SECTION(Py_TYPE(scope));
+    if (scope->prev_owned != NULL)
+        scope->prev_owned->next_owned = scope->next_owned;
+    else
+        state->owned = scope->next_owned;
+    if (scope->next_owned != NULL)
+        scope->next_owned->prev_owned = scope->prev_owned;
+    Py_END_CRITICAL_SECTION();
+    Py_DECREF(scope);
 }
 
 int scope_set_owner(core_state *state, scope_object *scope, PyObject *owner)
@@ -18,40 +44,31 @@ int scope_set_owner(core_state *state, scope_object *scope, PyObject *owner)
                      Py_TYPE(owner)->tp_name);
         return -1;
     }
-    if (state->owners == NULL) {
-        state_is_gone();
+    PyObject *callback = PyCFunction_New(&owner_died_method, (PyObject *)scope);
+    if (callback == NULL)
         return -1;
-    }
-    PyObject *reference = PyWeakref_NewRef(owner, state->owner_died);
-    PyObject *key = reference != NULL ? key_of(reference) : NULL;
-    int result = key != NULL ? PyDict_SetItem(state->owners, key, (PyObject *)scope) : -1;
-    Py_XDECREF(key);
-    if (result == 0)
-        scope->owner = reference;
-    else
-        Py_XDECREF(reference);
-    return result;
+    scope->owner = PyWeakref_NewRef(owner, callback);
+    Py_DECREF(callback);
+    if (scope->owner == NULL)
+        return -1;
+    put_on_list(state, scope);
+    return 0;
 }
 
-PyObject *scope_owner_died(PyObject *module, PyObject *reference)
+static PyObject *owner_died(PyObject *self, PyObject *Py_UNUSED(reference))
 {
-    core_state *state = module_core(module);
-    if (state->owners == NULL)
-        Py_RETURN_NONE;
-    PyObject *key = key_of(reference);
-    if (key == NULL)
-        return NULL;
-    PyObject *scope = PyDict_GetItemWithError(state->owners, key);
-    if (scope != NULL && Py_IS_TYPE(scope, state->implicit_type)) {
-        Py_INCREF(scope);
-        if (PyDict_DelItem(state->owners, key) < 0)
-            PyErr_Clear();
-        scope_end_unraised(state, (scope_object *)scope);
-        Py_DECREF(scope);
+    core_state *state = scope_core(self);
+    scope_object *scope = (scope_object *)self;
+    scope_end_unraised(state, scope);
+    PyObject *reference = NULL;
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    reference = scope->owner; /* it holds this function, and with it the scope */
+    scope->owner = NULL;
+    Py_END_CRITICAL_SECTION();
+    if (reference != NULL) {
+        take_off_list(state, scope);
+        Py_DECREF(reference);
     }
-    Py_DECREF(key);
-    if (PyErr_Occurred())
-        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -60,12 +77,13 @@ PyObject *scope_owner(PyObject *self, void *Py_UNUSED(closure))
     scope_object *scope = (scope_object *)self;
     if (scope->kind == KIND_CONFINED)
         return PyLong_FromUnsignedLong(scope->thread);
-    PyObject *owner = NULL;
+    PyObject *reference = NULL;
     Py_BEGIN_CRITICAL_SECTION(scope);
-    if (scope->owner != NULL)
-        owner = PyObject_CallNoArgs(scope->owner);
+    reference = Py_XNewRef(scope->owner);
     Py_END_CRITICAL_SECTION();
-    if (owner == NULL && !PyErr_Occurred())
+    if (reference == NULL)
         Py_RETURN_NONE;
+    PyObject *owner = PyObject_CallNoArgs(reference);
+    Py_DECREF(reference);
     return owner;
 }

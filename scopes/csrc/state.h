@@ -35,6 +35,7 @@ typedef struct {
     arena *arena;
     uint64_t generation;    /* of the process, see fork_generation */
     counter open_scopes;
+    struct scope_object *owned; /* list of the scopes that have an owner, one reference each */
     PyTypeObject *scope_type; /* all below: owned */
     PyTypeObject *confined_type;
     PyTypeObject *shared_type;
@@ -50,8 +51,6 @@ typedef struct {
     PyObject *thread_error;
     PyObject *in_use_error;
     PyObject *memory_error;
-    PyObject *owners;       /* dict: address of the weak reference to an owner -> its scope */
-    PyObject *owner_died;   /* what those weak references call */
 #if SCOPES_FREELISTS
     int closing;            /* 1: nothing is kept any more */
     int free_scope_count;
