@@ -37,20 +37,20 @@ ffi = cffi.FFI()
 def confined(loops: int) -> None:
     for _ in range(loops):
         scope = scopes.ConfinedScope()
-        scope.allocate(KIB)
+        segment = scope.allocate(KIB)  # noqa: F841 - alive at close, as in programs
         scope.close()
 
 
 def confined_with(loops: int) -> None:
     for _ in range(loops):
         with scopes.ConfinedScope() as scope:
-            scope.allocate(KIB)
+            segment = scope.allocate(KIB)  # noqa: F841
 
 
 def shared(loops: int) -> None:
     for _ in range(loops):
         scope = scopes.SharedScope()
-        scope.allocate(KIB)
+        segment = scope.allocate(KIB)  # noqa: F841 - alive at close, as in programs
         scope.close()
 
 

@@ -229,8 +229,6 @@ static int keep_in_magazine(arena *a, block *b)
 static void no_longer_retired_lock_held(arena *a, block *b)
 {
     queue_remove(&a->retired, b);
-    if (b->slab != NULL)
-        slabs_mark_retired(b, 0);
     a->retired_bytes -= b->size;
     a->retired_warm -= b->cold ? 0 : b->size;
     a->retired_blocks--;
@@ -242,11 +240,14 @@ void arena_drop(arena *a, block *b)
     if (counter_add(&b->refs, -1) > 0)
         return;
     SCOPES_ASSERT(counter_get(&b->exports) == 0);
-    if (SCOPES_LIKELY(b->slab != NULL && !b->retired) && keep_in_magazine(a, b))
+    if (b->retired) {
+        arena_lock_acquire(&a->lock);
+        no_longer_retired_lock_held(a, b);
+        arena_lock_release(&a->lock);
+    }
+    if (SCOPES_LIKELY(b->slab != NULL) && keep_in_magazine(a, b))
         return;
     arena_lock_acquire(&a->lock);
-    if (b->retired)
-        no_longer_retired_lock_held(a, b);
     slab *partly_used = NULL;
     if (b->slab != NULL)
         partly_used = slabs_put(&a->slabs, &a->ranges, b);
@@ -275,13 +276,11 @@ void arena_retire(arena *a, block *b)
     arena_lock_acquire(&a->lock);
     SCOPES_ASSERT(!b->retired && counter_get(&b->exports) == 0);
     b->retired = 1;
-    if (b->slab != NULL)
-        slabs_mark_retired(b, 1);
     queue_push(&a->retired, b);
     a->retired_bytes += b->size;
     a->retired_warm += b->size;
     a->retired_blocks++;
-    enforce_limit_lock_held(a);
+    /* Free ranges are of more use warm than this one. */
     if (is_over_limit_lock_held(a))
         decommit_lock_held(a, b);
     arena_lock_release(&a->lock);
@@ -524,10 +523,8 @@ static size_t check_slab(const slab *s)
     for (uint32_t i = 0; i < s->capacity; i++) {
         uint64_t bit = (uint64_t)1 << (i & 63);
         int is_free = (s->free_bits[i >> 6] & bit) != 0;
-        int is_retired = (s->retired_bits[i >> 6] & bit) != 0;
         SCOPES_ASSERT(s->slots[i].slab == s);
-        SCOPES_ASSERT(s->slots[i].retired == is_retired);
-        SCOPES_ASSERT(!(is_free && is_retired));
+        SCOPES_ASSERT(!(is_free && s->slots[i].retired));
         SCOPES_ASSERT(!is_free || s->slots[i].refs == 0);
         found += (uint32_t)is_free;
     }

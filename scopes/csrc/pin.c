@@ -37,19 +37,25 @@ static PyObject *pin_enter(PyObject *self, PyObject *Py_UNUSED(unused))
     pin_object *pin = (pin_object *)self;
     core_state *state = pin->segment->core;
     int64_t entered;
-    if (segment_export(state, pin->segment) < 0)
+    PyObject *address = PyLong_FromVoidPtr(pin->segment->address);
+    if (address == NULL)
         return NULL;
+    if (segment_export(state, pin->segment) < 0) {
+        Py_DECREF(address);
+        return NULL;
+    }
     Py_BEGIN_CRITICAL_SECTION(pin);
     entered = counter_get(&pin->entered);
     counter_set(&pin->entered, 1);
     Py_END_CRITICAL_SECTION();
     if (entered > 0) {
+        Py_DECREF(address);
         segment_unexport(state, pin->segment);
         PyErr_SetString(state->scope_error != NULL ? state->scope_error : PyExc_RuntimeError,
                         "this pin is already in a with statement: take one for each with pin()");
         return NULL;
     }
-    return PyLong_FromVoidPtr(pin->segment->address);
+    return address;
 }
 
 static PyObject *pin_exit(PyObject *self, PyObject *const *Py_UNUSED(args), Py_ssize_t Py_UNUSED(nargs))

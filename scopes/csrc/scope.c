@@ -145,8 +145,11 @@ static void scope_dealloc(PyObject *self)
     if (SCOPES_UNLIKELY(scope_state(scope) == STATE_OPEN)) {
         if (scope->kind == KIND_IMPLICIT && !scope->callbacks && !scope->adoptions)
             scope_end_unraised(state, scope); /* runs no Python code: nothing can revive it */
-        else if (PyObject_CallFinalizerFromDealloc(self) < 0)
-            return;
+        else {
+            scope_track(scope); /* a finalizer may revive it, and what lives on may be in cycles */
+            if (PyObject_CallFinalizerFromDealloc(self) < 0)
+                return;
+        }
     }
     if (scope->tracked)
         PyObject_GC_UnTrack(self);
@@ -377,5 +380,11 @@ int scope_add_types(PyObject *module, core_state *state)
     if (context_install(state, state->confined_type) < 0 ||
         context_install(state, state->shared_type) < 0)
         return -1;
-    return scope_set_constructors(state);
+    if (scope_set_constructors(state) < 0)
+        return -1;
+    base->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+    state->confined_type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+    state->shared_type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+    state->implicit_type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+    return 0;
 }

@@ -207,9 +207,12 @@ static void finish(core_state *state, scope_object *scope)
 /* What scopes with callbacks or adopted memory have to do between closing and closed. */
 static int run_endings(scope_object *scope, int in_finalizer)
 {
-    PyObject *callbacks = scope->callbacks;
-    PyObject *adoptions = scope->adoptions;
+    PyObject *callbacks, *adoptions;
+    Py_BEGIN_CRITICAL_SECTION(scope);
+    callbacks = scope->callbacks;
+    adoptions = scope->adoptions;
     scope->callbacks = scope->adoptions = NULL;
+    Py_END_CRITICAL_SECTION();
     PyObject *error = NULL;
     if (run_all(scope, callbacks, run_callback, in_finalizer, NULL) < 0)
         error = take_exception();
@@ -267,6 +270,10 @@ static void add_note(PyObject *exception)
 {
     PyObject *error = take_exception();
     PyObject *note = PyUnicode_FromFormat("while the scope was closed: %R", error);
+    if (note == NULL) { /* its repr() raised */
+        PyErr_Clear();
+        note = PyUnicode_FromFormat("while the scope was closed: %s", Py_TYPE(error)->tp_name);
+    }
     PyObject *result = note ? PyObject_CallMethod(exception, "add_note", "O", note) : NULL;
     if (result == NULL)
         PyErr_Clear(); /* the exception of the body is what counts */

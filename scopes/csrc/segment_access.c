@@ -132,6 +132,11 @@ static int copy_buffer(segment_object *segment, Py_ssize_t start, Py_ssize_t roo
         return -1;
     if (check_writable(segment) < 0)
         goto done;
+    if (room < 0) {
+        PyErr_Format(PyExc_ValueError, "offset %zd is past the end of a segment of %zd bytes", start,
+                     segment->nbytes);
+        goto done;
+    }
     if (exact ? view.len != room : view.len > room) {
         PyErr_Format(PyExc_ValueError, "%zd bytes don't fit into %zd bytes at offset %zd of a segment of %zd",
                      view.len, room, start, segment->nbytes);

@@ -128,24 +128,13 @@ slab *slabs_put(slab_pool *pool, range_cache *ranges, block *slot)
     return NULL;
 }
 
-void slabs_mark_retired(block *slot, int retired)
-{
-    uint32_t index = slot_index(slot);
-    uint64_t *bits = &slot->slab->retired_bits[index >> 6];
-    if (retired)
-        *bits |= bit_of(index);
-    else
-        *bits &= ~bit_of(index);
-}
-
 /* True if nobody is owed the bytes of any slot that reaches into the given part of the slab. */
 static int is_idle(const slab *s, size_t begin, size_t end)
 {
     size_t size = s->slots[0].size;
     size_t last = (end - 1) / size;
     for (size_t i = begin / size; i <= last && i < s->capacity; i++) {
-        uint64_t idle = s->free_bits[i >> 6] | s->retired_bits[i >> 6];
-        if ((idle & bit_of((uint32_t)i)) == 0)
+        if (!s->slots[i].retired && (s->free_bits[i >> 6] & bit_of((uint32_t)i)) == 0)
             return 0;
     }
     return 1;

@@ -26,8 +26,7 @@ struct slab {
     uint32_t free;             /* slots that are free */
     size_t warm;               /* bytes in free slots that may have pages */
     uint16_t kind;             /* slot class */
-    uint64_t free_bits[SLAB_WORDS];    /* 1: the slot is free */
-    uint64_t retired_bits[SLAB_WORDS]; /* 1: the slot is retired */
+    uint64_t free_bits[SLAB_WORDS]; /* 1: the slot is free */
     block slots[];             /* capacity of them */
 };
 
@@ -46,9 +45,6 @@ int slabs_take(slab_pool *pool, range_cache *ranges, unsigned kind, block **take
 /* Frees a slot and returns its slab, or NULL if that has no used slot left: then its range went back to
  * the cache. */
 slab *slabs_put(slab_pool *pool, range_cache *ranges, block *slot);
-
-/* Marks a slot as retired, or no longer so. */
-void slabs_mark_retired(block *slot, int retired);
 
 /* Drop pages that hold nothing but free and retired slots: under a retired slot, under the free slots of
  * a slab, and of all slabs. */
