@@ -188,7 +188,7 @@ def test_copy_from_refuses_an_offset_past_the_end(segment, whole):
 
 
 def test_copy_from_refuses_the_largest_offset(segment):
-    with pytest.raises(ValueError, match="don't fit"):
+    with pytest.raises(ValueError, match="past the end"):
         segment.copy_from(b"a", 2**63 - 1)
 
 
