@@ -222,6 +222,7 @@ def test_scopes_made_during_a_collection_are_safe():
         Maker()
     gc.collect()
     assert [bytes(segment) for segment in made] == [bytes(10)] * 100
+    made.clear()
 
 
 # ---- what reaches sys.unraisablehook -------------------------------------------------------------
