@@ -93,6 +93,7 @@ def test_a_life_repeated_leaves_nothing_behind(in_child, life):
 
         for _ in range(3):
             live()
+            left()
         before = left()
         for _ in range(4):
             live()
