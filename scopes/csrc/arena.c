@@ -347,8 +347,13 @@ void arena_trim(arena *a)
 static inline counter *apart(arena *a)
 {
 #if SCOPES_CONCURRENT
-    magazine *m = counter_get(&a->cap) == ARENA_NO_CAP ? my_magazine(a) : NULL;
-    return m != NULL ? &m->unfolded : NULL;
+    magazine *m = my_magazine(a);
+    if (SCOPES_UNLIKELY(m == NULL || counter_get(&a->cap) != ARENA_NO_CAP)) {
+        if (m != NULL)
+            fold(a, &m->unfolded); /* counted before there was a cap */
+        return NULL;
+    }
+    return &m->unfolded;
 #else
     (void)a;
     return NULL;
