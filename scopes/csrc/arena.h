@@ -82,8 +82,8 @@ void arena_set_cache_limit(arena *a, size_t nbytes);
 void arena_trim(arena *a);
 
 /* Counters. Charging more than the cap allows changes nothing and returns the live bytes found (-1 is
- * success); once the memory is there, arena_confirm makes it count for the peaks. Without SCOPES_CONCURRENT, or under a cap, live and peak are exact; else the peak is exact
- * to threads x 64 KiB. */
+ * success); once the memory is there, arena_confirm makes it count for the peaks. Without
+ * SCOPES_CONCURRENT, or under a cap, live and peak are exact; else the peak is exact to threads x 64 KiB. */
 /* More than an address space holds, and far from where sums of sizes overflow. */
 #define ARENA_MOST ((size_t)1 << 48)
 #define ARENA_NO_CAP INT64_MAX
