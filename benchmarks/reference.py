@@ -42,7 +42,7 @@ def measure() -> None:
         made = Path(folder) / "run.json"
         subprocess.run([sys.executable, *COMMAND, "-o", str(made)], cwd=ROOT, check=True)
         text = json.dumps(without_private(json.loads(made.read_text())), separators=(",", ":"))
-        made.write_text(text.replace('{"runs":', '\n{"runs":') + "\n")
+        made.write_text(text.replace('{"metadata":', '\n{"metadata":') + "\n")
         os.replace(made, REFERENCE)
 
 
