@@ -26,7 +26,8 @@ blocks to scopes, knows no Python, and is tested as plain C; ``scope*`` and ``se
 Python types.
 NumPy and cffi are imported only by the methods that make their objects.
 
-Environment: ``SCOPES_CACHE_LIMIT``, in bytes, is the first ``set_cache_limit``.
+Environment: ``SCOPES_CACHE_LIMIT`` and ``SCOPES_IMPLICIT_BUDGET``, in bytes, are what
+``set_cache_limit`` and ``set_implicit_budget`` would set first.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ from scopes._core import (
     SharedScope,
     Statistics,
     WrongThreadError,
+    account,
     set_cache_limit,
+    set_implicit_budget,
     set_limit,
     statistics,
     trim,
@@ -85,7 +88,9 @@ __all__ = [
     "SharedScope",
     "Statistics",
     "WrongThreadError",
+    "account",
     "set_cache_limit",
+    "set_implicit_budget",
     "set_limit",
     "statistics",
     "trim",

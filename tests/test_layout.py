@@ -30,13 +30,15 @@ EXPORTED = {
     "SharedScope",
     "Statistics",
     "WrongThreadError",
+    "account",
     "set_cache_limit",
+    "set_implicit_budget",
     "set_limit",
     "statistics",
     "trim",
 }
 #: The parts of the core that are plain C, and tested as such.
-PLAIN_C = {"os_memory", "ranges", "slabs", "arena", "thread_token", "block", "atomics"}
+PLAIN_C = {"os_memory", "ranges", "slabs", "arena", "budget", "thread_token", "block", "atomics"}
 
 
 def imported_by(path):

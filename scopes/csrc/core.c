@@ -1,8 +1,11 @@
 /* All of the extension as one translation unit, which lets every compiler inline across the files: a
  * scope's life is some twenty calls otherwise. Each file also compiles alone, which the C checks do. */
+#include "account.c"
 #include "adoption.c"
 #include "arena.c"
 #include "arguments.c"
+#include "budget.c"
+#include "collect.c"
 #include "context.c"
 #include "errors.c"
 #include "module.c"

@@ -161,6 +161,13 @@ int raise_in_use(core_state *state, scope_object *scope)
     return -1;
 }
 
+int raise_too_large(core_state *state, size_t nbytes)
+{
+    PyErr_Format(error_class(state->memory_error),
+                 "%zu bytes requested, but an address space holds at most %zu", nbytes, ARENA_MOST);
+    return -1;
+}
+
 int raise_scope_limit(core_state *state, scope_object *scope, size_t nbytes)
 {
     PyErr_Format(error_class(state->memory_error),
@@ -171,22 +178,26 @@ int raise_scope_limit(core_state *state, scope_object *scope, size_t nbytes)
     return -1;
 }
 
-int raise_process_limit(core_state *state, size_t nbytes, int64_t live)
+int raise_process_limit(core_state *state, size_t nbytes, int64_t live, int64_t reclaimed)
 {
     PyErr_Format(error_class(state->memory_error),
                  "%zu bytes requested, but the process has %lld live bytes "
-                 "of the %lld that scopes.set_limit allows",
-                 nbytes, (long long)live, (long long)arena_cap(state->arena));
+                 "of the %lld that scopes.set_limit allows, and a collection reclaimed %lld",
+                 nbytes, (long long)live, (long long)arena_cap(state->arena), (long long)reclaimed);
     return -1;
 }
 
-int raise_no_memory(core_state *state, size_t nbytes, int error)
+int raise_no_memory(core_state *state, size_t nbytes, int error, int64_t reclaimed)
 {
     char reason[160];
     if (error == ENOMEM)
         os_explain_enomem(reason, sizeof(reason));
     else
         snprintf(reason, sizeof(reason), "%s", strerror(error));
-    PyErr_Format(error_class(state->memory_error), "%zu bytes requested, but %s", nbytes, reason);
+    arena_figures figures;
+    arena_read(state->arena, &figures);
+    PyErr_Format(error_class(state->memory_error),
+                 "%zu bytes requested with %lld live, but %s, and a collection reclaimed %lld", nbytes,
+                 (long long)figures.live, reason, (long long)reclaimed);
     return -1;
 }

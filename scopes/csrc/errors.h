@@ -11,8 +11,10 @@ int raise_closed(core_state *state, scope_object *scope);
 int raise_inherited(core_state *state, scope_object *scope);
 int raise_wrong_thread(core_state *state, scope_object *scope);
 int raise_in_use(core_state *state, scope_object *scope);
+int raise_too_large(core_state *state, size_t nbytes);
 int raise_scope_limit(core_state *state, scope_object *scope, size_t nbytes);
-int raise_process_limit(core_state *state, size_t nbytes, int64_t live);
-int raise_no_memory(core_state *state, size_t nbytes, int error);
+/* reclaimed: live bytes that the collection before the last attempt freed. */
+int raise_process_limit(core_state *state, size_t nbytes, int64_t live, int64_t reclaimed);
+int raise_no_memory(core_state *state, size_t nbytes, int error, int64_t reclaimed);
 
 #endif

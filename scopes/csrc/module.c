@@ -1,5 +1,6 @@
 /* The module scopes._core: its state, its functions, and what happens to it on fork. */
 #include "arguments.h"
+#include "collect.h"
 #include "errors.h"
 #include "segment.h"
 
@@ -27,6 +28,7 @@ int state_after_fork(core_state *state)
     arena_inherit(fresh, state->arena);
     state->arena = fresh;
     counter_set(&state->open_scopes, 0);
+    counter_set(&state->implicit_budget.bytes, 0);
     state->generation = fork_generation();
     return 0;
 }
@@ -123,6 +125,23 @@ static PyMethodDef core_functions[] = {
                "Caps the live bytes of all scopes of the process; None, as at first, is no cap.\n\n"
                "An allocation that would pass it raises ScopeMemoryError.\n\n"
                ">>> set_limit(None)")},
+    {"set_implicit_budget", (PyCFunction)(void (*)(void))core_set_implicit_budget,
+     METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("set_implicit_budget(nbytes, *, when_gc_disabled=False)\n--\n\n"
+               "Sets how many unreleased bytes of implicit scopes and accounted memory there may be before\n"
+               "the next of them asks for a garbage collection; 64 MiB unless set, None never asks.\n\n"
+               "The youngest generation first, older ones where that freed less than an eighth. Where all of\n"
+               "them did, the budget doubles over what survived, and shrinks again as memory comes and goes\n"
+               "without reaching it. With gc.disable() nothing is asked, unless when_gc_disabled.\n\n"
+               ">>> set_implicit_budget(64 * 1024 * 1024)")},
+    {"account", (PyCFunction)(void (*)(void))core_account, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("account(obj, nbytes)\n--\n\n"
+               "Counts native memory that is not ours, nbytes of it, towards the implicit budget until obj dies.\n\n"
+               "For a tensor, an array, a handle: what holds much memory and can be in reference cycles. obj is\n"
+               "not kept alive and must support weak references, else TypeError. Each call adds.\n\n"
+               ">>> import numpy as np\n"
+               ">>> frame = np.zeros(1_000_000)\n"
+               ">>> account(frame, frame.nbytes)")},
     {"window_peak_bytes", core_window_peak_bytes, METH_O,
      PyDoc_STR("window_peak_bytes(reset, /)\n--\n\n"
                "The highest live bytes since the last call with a true reset. For one user: the probe.")},
@@ -146,20 +165,33 @@ static int refuse_subinterpreter(void)
     return -1;
 }
 
-/* The names of settings that a process starts with; scopes/__init__.py documents them. */
-static int read_environment(core_state *state)
+/* A setting that the process starts with, in bytes. 1 if there is one, 0 if not, -1 with an exception. */
+static int read_setting(const char *name, size_t *nbytes)
 {
-    const char *text = getenv("SCOPES_CACHE_LIMIT");
+    const char *text = getenv(name);
     if (text == NULL || *text == '\0')
         return 0;
     char *end;
-    long long nbytes = strtoll(text, &end, 10);
-    if (*end != '\0' || nbytes < 0) {
-        PyErr_Format(PyExc_ValueError, "SCOPES_CACHE_LIMIT must be a number of bytes, found \"%s\"", text);
+    long long found = strtoll(text, &end, 10);
+    if (*end != '\0' || found < 0) {
+        PyErr_Format(PyExc_ValueError, "%s must be a number of bytes, found \"%s\"", name, text);
         return -1;
     }
-    arena_set_cache_limit(state->arena, (size_t)nbytes);
-    return 0;
+    *nbytes = (size_t)found;
+    return 1;
+}
+
+/* scopes/__init__.py documents them. */
+static int read_environment(core_state *state)
+{
+    size_t nbytes;
+    int found = read_setting("SCOPES_CACHE_LIMIT", &nbytes);
+    if (found > 0)
+        arena_set_cache_limit(state->arena, nbytes);
+    if (found >= 0)
+        found = read_setting("SCOPES_IMPLICIT_BUDGET", &nbytes);
+    budget_set(&state->implicit_budget, found > 0 ? (int64_t)nbytes : BUDGET_BYTES);
+    return found < 0 ? -1 : 0;
 }
 
 static int core_exec(PyObject *module)
@@ -183,7 +215,8 @@ static int core_exec(PyObject *module)
     if (read_environment(state) < 0 || errors_add(module, state) < 0 ||
         context_add_type(module, state) < 0 || scope_add_types(module, state) < 0 ||
         segment_add_type(module, state) < 0 || pin_add_type(module, state) < 0 ||
-        adoption_add_type(module, state) < 0 || statistics_add_types(module, state) < 0)
+        adoption_add_type(module, state) < 0 || account_add_type(module, state) < 0 ||
+        statistics_add_types(module, state) < 0)
         return -1;
     return 0;
 }

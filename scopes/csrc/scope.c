@@ -2,6 +2,7 @@
 #include "scope.h"
 
 #include "arguments.h"
+#include "collect.h"
 #include "errors.h"
 #include "python_part.h"
 #include "segment.h"
@@ -47,6 +48,9 @@ PyObject *scope_allocate_segment(PyObject *self, size_t nbytes, size_t align, in
     scope_object *scope = (scope_object *)self;
     block *from;
     char *address;
+    if (scope->kind == KIND_IMPLICIT && nbytes <= ARENA_MOST &&
+        SCOPES_UNLIKELY(budget_is_over(&state->implicit_budget, (int64_t)nbytes)))
+        collect_for_budget(state, nbytes);
     /* The object comes first: making it may run the collector, and that may close the scope. */
     segment_object *segment = segment_new(state);
     if (segment == NULL)
@@ -298,7 +302,7 @@ PyDoc_STRVAR(implicit_doc,
 "A scope that ends by itself, when it and all its segments are unreachable: it has no close().\n\n"
 "With an owner, the scope and its memory are kept until the owner dies, and closed then; the owner\n"
 "is not kept alive. It must support weak references, else TypeError. Freeing waits for the reference\n"
-"count or, in cycles, for the collector, which does not see how large the memory is.\n\n"
+"count or, in cycles, for the collector; see set_implicit_budget() for how the bytes are bounded.\n\n"
 ">>> segment = ImplicitScope().allocate(1024)\n"
 ">>> segment.scope.kind\n"
 "'implicit'");

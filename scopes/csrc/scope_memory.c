@@ -1,8 +1,8 @@
 /* How a scope carves segments out of the blocks it leases, and gives the blocks back. */
+#include "collect.h"
 #include "errors.h"
 #include "scope.h"
 
-#include <errno.h>
 #include <string.h>
 
 static inline size_t align_up(const block *b, size_t offset, size_t align)
@@ -21,54 +21,71 @@ static inline size_t place_in_current(const scope_object *scope, size_t nbytes, 
     return offset <= b->size && nbytes <= b->size - offset ? offset : SIZE_MAX;
 }
 
+/* What came of an attempt to carve; the last two are worth a collection and another attempt. */
+enum carved { CARVED, RAISED, PAST_CAP, NO_MEMORY };
+
+typedef struct {
+    enum carved result;
+    int64_t live; /* PAST_CAP: live bytes found */
+    int error;    /* NO_MEMORY: errno */
+} attempt;
+
 /* Leases a block for nbytes. The first small segment gets one that just fits, so that scopes with a
  * single segment cost no more than it; the next one shows that there will be many. */
-static block *lease_for(core_state *state, scope_object *scope, size_t nbytes, size_t align)
+static int lease_for(core_state *state, scope_object *scope, size_t nbytes, size_t align, block **leased)
 {
     block *b = NULL;
     int small = nbytes <= ARENA_SMALL_MOST && align <= ARENA_SMALL_ALIGN_MOST;
     int many = small && scope->current != NULL;
     int error = arena_lease(state->arena, many ? ARENA_RUN_BYTES : nbytes, align, &b);
-    if (error != 0) {
-        raise_no_memory(state, nbytes, error);
-        return NULL;
-    }
+    if (error != 0)
+        return error;
     b->next = scope->blocks;
     scope->blocks = b;
     if (small)
         scope->current = b;
-    return b;
-}
-
-static int charge(core_state *state, scope_object *scope, size_t nbytes)
-{
-    if (SCOPES_UNLIKELY(nbytes > ARENA_MOST))
-        return raise_no_memory(state, nbytes, ENOMEM);
-    if (SCOPES_UNLIKELY(scope->live > scope->limit - (int64_t)nbytes))
-        return raise_scope_limit(state, scope, nbytes);
-    int64_t found = arena_charge(state->arena, nbytes);
-    if (SCOPES_UNLIKELY(found >= 0))
-        return raise_process_limit(state, nbytes, found);
+    *leased = b;
     return 0;
 }
 
-static int carve_lock_held(core_state *state, scope_object *scope, size_t nbytes, size_t align,
-                           int zeroed, block **from, char **address)
+static attempt charge(core_state *state, scope_object *scope, size_t nbytes)
 {
-    if (scope_check_open(state, scope) < 0 || charge(state, scope, nbytes) < 0)
-        return -1;
+    if (SCOPES_UNLIKELY(nbytes > ARENA_MOST)) {
+        raise_too_large(state, nbytes);
+        return (attempt){.result = RAISED};
+    }
+    if (SCOPES_UNLIKELY(scope->live > scope->limit - (int64_t)nbytes)) {
+        raise_scope_limit(state, scope, nbytes);
+        return (attempt){.result = RAISED};
+    }
+    int64_t found = arena_charge(state->arena, nbytes);
+    if (SCOPES_UNLIKELY(found >= 0))
+        return (attempt){.result = PAST_CAP, .live = found};
+    return (attempt){.result = CARVED};
+}
+
+static attempt carve_lock_held(core_state *state, scope_object *scope, size_t nbytes, size_t align,
+                               int zeroed, block **from, char **address)
+{
+    if (scope_check_open(state, scope) < 0)
+        return (attempt){.result = RAISED};
+    attempt charged = charge(state, scope, nbytes);
+    if (SCOPES_UNLIKELY(charged.result != CARVED))
+        return charged;
     size_t taken = nbytes > 0 ? nbytes : 1; /* so that each segment has an address of its own */
     block *b = scope->current;
     size_t offset = place_in_current(scope, taken, align);
     if (offset == SIZE_MAX) {
-        b = lease_for(state, scope, taken, align);
-        if (b == NULL) {
+        int error = lease_for(state, scope, taken, align, &b);
+        if (SCOPES_UNLIKELY(error != 0)) {
             arena_credit(state->arena, nbytes);
-            return -1;
+            return (attempt){.result = NO_MEMORY, .error = error};
         }
         offset = 0;
     }
     arena_confirm(state->arena);
+    if (scope->kind == KIND_IMPLICIT)
+        budget_add(&state->implicit_budget, (int64_t)nbytes);
     size_t end = offset + taken;
     if (zeroed && offset < b->dirty)
         memset(b->base + offset, 0, (end < b->dirty ? end : b->dirty) - offset);
@@ -80,19 +97,30 @@ static int carve_lock_held(core_state *state, scope_object *scope, size_t nbytes
     counter_add(&b->refs, 1);
     *from = b;
     *address = b->base + offset;
-    return 0;
+    return charged;
 }
 
 int scope_carve(core_state *state, scope_object *scope, size_t nbytes, size_t align, int zeroed,
                 block **from, char **address)
 {
-    int result;
+    attempt made;
+    int64_t reclaimed = -1; /* no collection has been tried */
     if (state_ready(state) < 0)
         return -1;
-    Py_BEGIN_CRITICAL_SECTION(scope);
-    result = carve_lock_held(state, scope, nbytes, align, zeroed, from, address);
-    Py_END_CRITICAL_SECTION();
-    return result;
+    for (;;) {
+        Py_BEGIN_CRITICAL_SECTION(scope);
+        made = carve_lock_held(state, scope, nbytes, align, zeroed, from, address);
+        Py_END_CRITICAL_SECTION();
+        if (SCOPES_LIKELY(made.result == CARVED))
+            return 0;
+        if (made.result == RAISED)
+            return -1;
+        if (reclaimed >= 0)
+            break;
+        reclaimed = collect_for_memory(state);
+    }
+    return made.result == PAST_CAP ? raise_process_limit(state, nbytes, made.live, reclaimed)
+                                   : raise_no_memory(state, nbytes, made.error, reclaimed);
 }
 
 void scope_give_back_lock_held(core_state *state, scope_object *scope)
@@ -102,6 +130,8 @@ void scope_give_back_lock_held(core_state *state, scope_object *scope)
     scope->blocks = scope->current = NULL;
     scope->used = 0;
     arena_credit(a, (size_t)scope->live);
+    if (scope->kind == KIND_IMPLICIT)
+        budget_subtract(&state->implicit_budget, scope->live);
     scope->live = 0;
     while (b != NULL) {
         block *next = b->next;

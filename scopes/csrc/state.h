@@ -8,6 +8,7 @@
 #include <structmember.h>
 
 #include "arena.h"
+#include "budget.h"
 #include "thread_token.h"
 
 /* A lock of one object's fields: the GIL where there is one. */
@@ -35,6 +36,9 @@ typedef struct {
     arena *arena;
     uint64_t generation;    /* of the process, see fork_generation */
     counter open_scopes;
+    budget implicit_budget;
+    int collects_when_disabled; /* 1: the budget asks even with gc.disable() */
+    struct account_object *accounts; /* list of the open ones, one reference each */
     struct scope_object *owned; /* list of the scopes that have an owner, one reference each */
     PyTypeObject *scope_type; /* all below: owned */
     PyTypeObject *confined_type;
@@ -43,6 +47,7 @@ typedef struct {
     PyTypeObject *segment_type;
     PyTypeObject *pin_type;
     PyTypeObject *adoption_type;
+    PyTypeObject *account_type;
     PyTypeObject *context_type;
     PyTypeObject *statistics_type;
     PyTypeObject *scope_statistics_type;

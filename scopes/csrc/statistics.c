@@ -11,6 +11,11 @@ static PyStructSequence_Field process_fields[] = {
     {"mapped_bytes", "Of address space mapped for all of this."},
     {"open_scopes", "Scopes that are not closed."},
     {"pinned_slabs", "Blocks that make up retired_bytes."},
+    {"implicit_bytes", "Unreleased, of implicit scopes and accounted: what the budget counts."},
+    {"implicit_budget", "Where the next of them asks for a collection; None if never."},
+    {"forced_collections", "Collections asked for, by generation: a tuple, the youngest first."},
+    {"unproductive_collections", "Times that all generations together freed less than an eighth."},
+    {"forced_freed_bytes", "Of implicit_bytes, freed by collections that were asked for."},
     {NULL, NULL},
 };
 
@@ -18,7 +23,7 @@ static PyStructSequence_Desc process_record = {
     .name = "scopes.Statistics",
     .doc = "Native memory of the process, in bytes; see scopes.statistics().",
     .fields = process_fields,
-    .n_in_sequence = 9,
+    .n_in_sequence = 14,
 };
 
 static PyStructSequence_Field scope_fields[] = {
@@ -56,6 +61,7 @@ static PyObject *make_record(PyTypeObject *type, PyObject *const *values, int co
 PyObject *core_statistics(PyObject *module, PyObject *Py_UNUSED(unused))
 {
     core_state *state = module_core(module);
+    budget *b = &state->implicit_budget;
     arena_figures figures;
     if (state_ready(state) < 0)
         return NULL;
@@ -67,8 +73,15 @@ PyObject *core_statistics(PyObject *module, PyObject *Py_UNUSED(unused))
         PyLong_FromSize_t(figures.retired),      PyLong_FromSize_t(figures.cached),
         PyLong_FromSize_t(figures.mapped),       PyLong_FromLongLong(counter_get(&state->open_scopes)),
         PyLong_FromSize_t(figures.retired_blocks),
+        PyLong_FromLongLong(counter_get(&b->bytes)),
+        counter_get(&b->base) == BUDGET_NONE ? Py_NewRef(Py_None)
+                                             : PyLong_FromLongLong(counter_get(&b->threshold)),
+        Py_BuildValue("(LLL)", (long long)counter_get(&b->forced[0]), (long long)counter_get(&b->forced[1]),
+                      (long long)counter_get(&b->forced[2])),
+        PyLong_FromLongLong(counter_get(&b->unproductive)),
+        PyLong_FromLongLong(counter_get(&b->freed)),
     };
-    return make_record(state->statistics_type, values, 9);
+    return make_record(state->statistics_type, values, 14);
 }
 
 PyObject *scope_statistics(PyObject *self, PyObject *Py_UNUSED(unused))

@@ -9,7 +9,7 @@ import pytest
 
 HERE = Path(__file__).parent / "csrc"
 SOURCES = Path(__file__).parents[2] / "scopes" / "csrc"
-PARTS = ["arena", "os_memory", "ranges", "slabs", "thread_token"]
+PARTS = ["arena", "budget", "os_memory", "ranges", "slabs", "thread_token"]
 STRICT = [
     "-std=c11",
     "-D_GNU_SOURCE",
@@ -63,6 +63,8 @@ def library(tmp_path_factory):
         ("test_ranges", "address", 0),
         ("test_slabs", "address", 0),
         ("test_thread_token", "address", 0),
+        ("test_budget", "address", 0),
+        ("test_budget", "thread", 1),
         ("test_arena", "address", 0),
         ("test_arena_failures", "address", 0),
         ("test_arena", "address", 1),

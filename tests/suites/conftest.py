@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import scopes
 import suites
 
 ROOT = Path(suites.__file__).parent.parent
@@ -47,3 +48,11 @@ def suite(tmp_path: Path) -> Program:
 def shared_suite(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """One directory for the tests of a module that look at the same run."""
     return Program(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(autouse=True)
+def budget_of_this_process():
+    """Rows that are compiled here may have switched the byte budget off."""
+    budget = scopes.statistics().implicit_budget
+    yield
+    scopes.set_implicit_budget(budget)

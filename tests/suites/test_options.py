@@ -122,6 +122,7 @@ def test_quick_runs_all_rows_small_and_the_telling_ones_large(parsed):
         "confined_close[NONE,size=1MiB]",
         "implicit_close[NONE,size=1MiB]",
         "implicit_close_systemgc[NONE,size=1MiB]",
+        "implicit_close_budget[NONE,size=1MiB]",
     ]
 
 
