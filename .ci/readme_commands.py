@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,7 +34,9 @@ def main() -> int:
         if command in LEFT_OUT:
             continue
         print(f"--- {command}", flush=True)
+        start = time.monotonic()
         status = subprocess.run(command, shell=True, cwd=ROOT, env=environment, check=False)
+        print(f"--- took {time.monotonic() - start:.1f} s", flush=True)
         if status.returncode != 0:
             print(f"exit status {status.returncode}: {command}")
             return 1
