@@ -28,9 +28,9 @@ REFERENCE = ROOT / "results" / "reference" / "scope_close.json"
 README = ROOT / "README.md"
 BEGIN = "<!-- made by `make reference`: begin -->\n"
 END = "<!-- made by `make reference`: end -->\n"
-# More processes than --quick has: the 99.9 % interval of 8 has a half-width of 5.4 standard errors,
+# More than --quick has: the 99.9 % interval of 8 processes has a half-width of 5.4 standard errors,
 # that of 4 one of 13.
-COMMAND = ("-m", "suites.scope_close", "--quick", "-p", "8")
+COMMAND = ("-m", "suites.scope_close", "--quick", "-p", "8", "-n", "2")
 # Of the machine that measured, not of the measurement.
 PRIVATE_METADATA = ("hostname", "python_executable", "python_config_args", "boot_time")
 MODES = ("NONE", "MEMORY", "THREADS")
