@@ -172,7 +172,7 @@ PyObject *scope_adopt(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     if (result < 0)
         Py_CLEAR(adoption->release);
     if (result == 0)
-        segment_set(state, segment, scope, &adoption->block, (PyObject *)adoption, address,
+        segment_set(segment, scope, &adoption->block, (PyObject *)adoption, address,
                     (Py_ssize_t)nbytes, 0);
     else
         Py_CLEAR(segment);

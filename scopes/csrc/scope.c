@@ -59,7 +59,7 @@ PyObject *scope_allocate_segment(PyObject *self, size_t nbytes, size_t align, in
         Py_DECREF(segment);
         return NULL;
     }
-    segment_set(state, segment, scope, from, NULL, address, (Py_ssize_t)nbytes, 0);
+    segment_set(segment, scope, from, NULL, address, (Py_ssize_t)nbytes, 0);
     return (PyObject *)segment;
 }
 
@@ -384,8 +384,7 @@ int scope_add_types(PyObject *module, core_state *state)
     if (context_install(state, state->confined_type) < 0 ||
         context_install(state, state->shared_type) < 0)
         return -1;
-    if (scope_set_constructors(state) < 0)
-        return -1;
+    scope_set_constructors(state);
     base->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
     state->confined_type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
     state->shared_type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;

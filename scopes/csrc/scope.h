@@ -121,7 +121,7 @@ int scope_set_owner(core_state *state, scope_object *scope, PyObject *owner);
 PyObject *scope_owner(PyObject *self, void *unused);
 
 /* scope_new.c: the three constructors as vectorcalls, and the dead scope's way to the free list. */
-int scope_set_constructors(core_state *state);
+void scope_set_constructors(core_state *state);
 void scope_free(core_state *state, scope_object *scope);
 
 /* scope.c */

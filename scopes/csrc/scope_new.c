@@ -145,10 +145,9 @@ static PyObject *construct_implicit(PyObject *type, PyObject *const *args, size_
     return scope;
 }
 
-int scope_set_constructors(core_state *state)
+void scope_set_constructors(core_state *state)
 {
     state->confined_type->tp_vectorcall = construct_confined;
     state->shared_type->tp_vectorcall = construct_shared;
     state->implicit_type->tp_vectorcall = construct_implicit;
-    return 0;
 }

@@ -50,10 +50,9 @@ segment_object *segment_new(core_state *state)
     return segment;
 }
 
-void segment_set(core_state *state, segment_object *segment, scope_object *scope, block *from,
-                 PyObject *adoption, char *address, Py_ssize_t nbytes, int readonly)
+void segment_set(segment_object *segment, scope_object *scope, block *from, PyObject *adoption,
+                 char *address, Py_ssize_t nbytes, int readonly)
 {
-    (void)state;
     segment->scope = (scope_object *)Py_NewRef(scope);
     segment->block = from;
     segment->adoption = Py_XNewRef(adoption);

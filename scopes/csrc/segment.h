@@ -21,8 +21,8 @@ typedef struct segment_object {
 
 /* A new segment of memory that has been carved or adopted; takes over the reference to the block. */
 segment_object *segment_new(core_state *state);
-void segment_set(core_state *state, segment_object *segment, scope_object *scope, block *from,
-                 PyObject *adoption, char *address, Py_ssize_t nbytes, int readonly);
+void segment_set(segment_object *segment, scope_object *scope, block *from, PyObject *adoption,
+                 char *address, Py_ssize_t nbytes, int readonly);
 
 /* Counts an export of the segment. -1 with an exception set where that is not allowed. */
 int segment_export(core_state *state, segment_object *segment);

@@ -51,8 +51,8 @@ static PyObject *part(segment_object *segment, Py_ssize_t start, Py_ssize_t nbyt
     }
     if (segment->adoption == NULL)
         counter_add(&segment->block->refs, 1);
-    segment_set(state, made, segment->scope, segment->block, segment->adoption,
-                segment->address + start, nbytes, readonly);
+    segment_set(made, segment->scope, segment->block, segment->adoption, segment->address + start,
+                nbytes, readonly);
     return (PyObject *)made;
 }
 
