@@ -1,7 +1,5 @@
 #include "collect.h"
 
-#include "arguments.h"
-
 #ifdef Py_GIL_DISABLED
 #define YOUNGEST (BUDGET_GENERATIONS - 1) /* each collection is a full one */
 #else
