@@ -38,7 +38,17 @@ EXPORTED = {
     "trim",
 }
 #: The parts of the core that are plain C, and tested as such.
-PLAIN_C = {"os_memory", "ranges", "slabs", "arena", "budget", "thread_token", "block", "atomics"}
+PLAIN_C = {
+    "os_memory",
+    "ranges",
+    "slabs",
+    "arena",
+    "budget",
+    "process",
+    "thread_token",
+    "block",
+    "atomics",
+}
 
 
 def imported_by(path):

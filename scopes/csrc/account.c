@@ -23,14 +23,14 @@ static PyObject *account_end(PyObject *self, PyObject *Py_UNUSED(reference))
     core_state *state = account->core;
     if (account->generation == fork_generation())
         budget_subtract(&state->implicit_budget, account->nbytes);
-    Py_BEGIN_CRITICAL_SECTION(Py_TYPE(account));
+    process_lock();
     if (account->prev != NULL)
         account->prev->next = account->next;
     else
         state->accounts = account->next;
     if (account->next != NULL)
         account->next->prev = account->prev;
-    Py_END_CRITICAL_SECTION();
+    process_unlock();
     Py_CLEAR(account->reference); /* it holds this function, and with it the account */
     Py_DECREF(account);
     Py_RETURN_NONE;
@@ -80,12 +80,12 @@ PyObject *core_account(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     account_object *account = open_account(state, found[0], nbytes);
     if (account == NULL)
         return NULL;
-    Py_BEGIN_CRITICAL_SECTION(Py_TYPE(account));
+    process_lock();
     account->next = state->accounts;
     if (account->next != NULL)
         account->next->prev = account;
     state->accounts = account;
-    Py_END_CRITICAL_SECTION();
+    process_unlock();
     budget_add(&state->implicit_budget, account->nbytes);
     Py_RETURN_NONE;
 }

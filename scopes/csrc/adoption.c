@@ -16,15 +16,17 @@ typedef struct {
     PyObject *release; /* owned; NULL once called, or if there is none */
     PyObject *address; /* owned; what release is called with, made while failing is possible */
     uint64_t generation;
-    uint8_t exported;  /* 1: the buffer has been taken */
-    uint8_t released;  /* 1: the memory may be gone */
+    _Atomic uint8_t exported; /* 1: the buffer has been taken */
+    _Atomic uint8_t released; /* 1: the memory may be gone; set with the lock of this object held */
 } adoption_object;
 
 static int call_release(adoption_object *adoption)
 {
+    OBJECT_LOCK(adoption);
     PyObject *release = adoption->release;
     adoption->release = NULL;
     adoption->released = 1;
+    OBJECT_UNLOCK();
     if (release == NULL)
         return 0;
     PyObject *result = PyObject_CallOneArg(release, adoption->address);

@@ -1,9 +1,11 @@
 #include "arena.h"
 
 #include "os_memory.h"
+#include "process.h"
 #include "ranges.h"
 #include "slabs.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 /* What a thread's magazine holds at most, in all and of one class. */
@@ -20,7 +22,8 @@ struct magazine {
     block *slots[SLOT_CLASSES];         /* last in, first out: the warmest is on top */
     uint32_t bytes_of[SLOT_CLASSES];    /* bytes in slots[kind] */
     counter bytes;                      /* in all of them; others only read it */
-    counter unfolded;                   /* live bytes not yet in arena.live; others only read it */
+    counter unfolded;                   /* live bytes not yet in arena.live */
+    counter scopes;                     /* opened less closed by the thread; others only read it */
     size_t reserved;                    /* of the cache limit, for bytes */
     arena *owner;
     magazine *next;
@@ -28,7 +31,6 @@ struct magazine {
 };
 
 struct arena {
-    arena_lock lock;
     range_cache ranges;
     slab_pool slabs;
     size_t reserved;         /* of the limit, for magazines */
@@ -39,6 +41,7 @@ struct arena {
     size_t retired_blocks;
     block *_Atomic pending;  /* ranges taken off the books, to be unmapped */
     counter live;
+    counter scopes;          /* open ones, but for what magazines count */
     counter peak;
     counter window_peak;
     counter cap;
@@ -47,6 +50,7 @@ struct arena {
     magazine shared;         /* the only one under the GIL */
 #if SCOPES_CONCURRENT
     pthread_key_t key;       /* the calling thread's one */
+    int has_key;             /* 0: the process has no key left; then there are no magazines */
 #endif
 };
 
@@ -115,11 +119,9 @@ static inline void raise_peaks(arena *a, int64_t live)
 
 static void fold(arena *a, counter *unfolded)
 {
-    int64_t n = counter_get(unfolded);
-    if (n == 0)
-        return;
-    counter_set(unfolded, 0);
-    raise_peaks(a, counter_add(&a->live, n));
+    int64_t n = counter_exchange(unfolded, 0);
+    if (n != 0)
+        raise_peaks(a, counter_add(&a->live, n));
 }
 
 /* Run by the thread's end: what it kept goes back to all. */
@@ -127,9 +129,10 @@ static void give_magazine_back(void *thread_magazine)
 {
     magazine *m = thread_magazine;
     arena *a = m->owner;
-    arena_lock_acquire(&a->lock);
+    process_lock();
     empty_magazine_lock_held(a, m);
     fold(a, &m->unfolded);
+    counter_add(&a->scopes, counter_get(&m->scopes));
     a->reserved -= m->reserved;
     if (m->prev != NULL)
         m->prev->next = m->next;
@@ -138,7 +141,7 @@ static void give_magazine_back(void *thread_magazine)
     if (m->next != NULL)
         m->next->prev = m->prev;
     enforce_limit_lock_held(a);
-    arena_lock_release(&a->lock);
+    process_unlock();
     if (m != &a->shared)
         free(m);
     size_t total;
@@ -155,9 +158,9 @@ static magazine *new_thread_magazine(arena *a)
         free(m);
         return NULL;
     }
-    arena_lock_acquire(&a->lock);
+    process_lock();
     adopt_magazine_lock_held(a, m);
-    arena_lock_release(&a->lock);
+    process_unlock();
     return m;
 }
 #endif
@@ -166,6 +169,8 @@ static magazine *new_thread_magazine(arena *a)
 static inline magazine *my_magazine(arena *a)
 {
 #if SCOPES_CONCURRENT
+    if (SCOPES_UNLIKELY(!a->has_key))
+        return NULL;
     magazine *m = pthread_getspecific(a->key);
     return SCOPES_LIKELY(m != NULL) ? m : new_thread_magazine(a);
 #else
@@ -194,9 +199,9 @@ int arena_lease(arena *a, size_t nbytes, size_t align, block **leased)
         counter_set(&m->bytes, counter_get(&m->bytes) - (int64_t)b->size);
     }
     else {
-        arena_lock_acquire(&a->lock);
+        process_lock();
         int error = lease_lock_held(a, nbytes, align, kind, &b);
-        arena_lock_release(&a->lock);
+        process_unlock();
         if (error != 0)
             return error;
     }
@@ -241,13 +246,13 @@ void arena_drop(arena *a, block *b)
         return;
     SCOPES_ASSERT(counter_get(&b->exports) == 0);
     if (b->retired) {
-        arena_lock_acquire(&a->lock);
+        process_lock();
         no_longer_retired_lock_held(a, b);
-        arena_lock_release(&a->lock);
+        process_unlock();
     }
     if (SCOPES_LIKELY(b->slab != NULL) && keep_in_magazine(a, b))
         return;
-    arena_lock_acquire(&a->lock);
+    process_lock();
     slab *partly_used = NULL;
     if (b->slab != NULL)
         partly_used = slabs_put(&a->slabs, &a->ranges, b);
@@ -256,7 +261,7 @@ void arena_drop(arena *a, block *b)
     enforce_limit_lock_held(a);
     if (partly_used != NULL && SCOPES_UNLIKELY(is_over_limit_lock_held(a)))
         slabs_decommit_free(&a->slabs, partly_used, a->ranges.page);
-    arena_lock_release(&a->lock);
+    process_unlock();
 }
 
 static void decommit_lock_held(arena *a, block *b)
@@ -273,7 +278,7 @@ static void decommit_lock_held(arena *a, block *b)
 
 void arena_retire(arena *a, block *b)
 {
-    arena_lock_acquire(&a->lock);
+    process_lock();
     SCOPES_ASSERT(!b->retired && counter_get(&b->exports) == 0);
     b->retired = 1;
     queue_push(&a->retired, b);
@@ -283,15 +288,15 @@ void arena_retire(arena *a, block *b)
     /* Free ranges are of more use warm than this one. */
     if (is_over_limit_lock_held(a))
         decommit_lock_held(a, b);
-    arena_lock_release(&a->lock);
+    process_unlock();
 }
 
 block *arena_pending(arena *a, size_t *total)
 {
-    arena_lock_acquire(&a->lock);
+    process_lock();
     block *pending = atomic_load_explicit(&a->pending, memory_order_relaxed);
     atomic_store_explicit(&a->pending, NULL, memory_order_relaxed);
-    arena_lock_release(&a->lock);
+    process_unlock();
     *total = ranges_total(pending);
     return pending;
 }
@@ -315,7 +320,7 @@ static void decommit_retired_lock_held(arena *a, size_t keep_warm)
 void arena_set_cache_limit(arena *a, size_t nbytes)
 {
     magazine *m = my_magazine(a);
-    arena_lock_acquire(&a->lock);
+    process_lock();
     atomic_store_explicit(&a->limit, nbytes, memory_order_relaxed);
     if (m != NULL && nbytes < MAGAZINE_LEAST_LIMIT)
         empty_magazine_lock_held(a, m);
@@ -324,13 +329,13 @@ void arena_set_cache_limit(arena *a, size_t nbytes)
         slabs_decommit_all(&a->slabs, a->ranges.page);
     while (is_over_limit_lock_held(a) && a->retired_warm > 0)
         decommit_retired_lock_held(a, a->retired_warm - 1);
-    arena_lock_release(&a->lock);
+    process_unlock();
 }
 
 void arena_trim(arena *a)
 {
     magazine *m = my_magazine(a);
-    arena_lock_acquire(&a->lock);
+    process_lock();
     if (m != NULL)
         empty_magazine_lock_held(a, m);
     block *pending = atomic_load_explicit(&a->pending, memory_order_relaxed);
@@ -338,7 +343,7 @@ void arena_trim(arena *a)
     atomic_store_explicit(&a->pending, pending, memory_order_relaxed);
     slabs_decommit_all(&a->slabs, a->ranges.page);
     decommit_retired_lock_held(a, 0);
-    arena_lock_release(&a->lock);
+    process_unlock();
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -348,16 +353,20 @@ static inline counter *apart(arena *a)
 {
 #if SCOPES_CONCURRENT
     magazine *m = my_magazine(a);
-    if (SCOPES_UNLIKELY(m == NULL || counter_get(&a->cap) != ARENA_NO_CAP)) {
-        if (m != NULL)
-            fold(a, &m->unfolded); /* counted before there was a cap */
-        return NULL;
-    }
-    return &m->unfolded;
+    return SCOPES_LIKELY(m != NULL && counter_get(&a->cap) == ARENA_NO_CAP) ? &m->unfolded : NULL;
 #else
     (void)a;
     return NULL;
 #endif
+}
+
+/* Adds to the thread's own counter. Where a cap was set meanwhile, that folded all counters before or
+ * after this: one of the two sees the other, since both write first and read then. */
+static void count_apart(arena *a, counter *unfolded, int64_t n)
+{
+    counter_add(unfolded, n);
+    if (SCOPES_UNLIKELY(atomic_load(&a->cap) != ARENA_NO_CAP))
+        fold(a, unfolded);
 }
 
 static void fold_if_far_off(arena *a, counter *unfolded)
@@ -372,7 +381,7 @@ int64_t arena_charge(arena *a, size_t nbytes)
     int64_t n = (int64_t)nbytes;
     counter *unfolded = apart(a);
     if (unfolded != NULL) {
-        counter_set(unfolded, counter_get(unfolded) + n);
+        count_apart(a, unfolded, n);
         return -1;
     }
     int64_t cap = counter_get(&a->cap);
@@ -394,7 +403,7 @@ void arena_credit(arena *a, size_t nbytes)
     int64_t n = (int64_t)nbytes;
     counter *unfolded = apart(a);
     if (unfolded != NULL) {
-        counter_set(unfolded, counter_get(unfolded) - n);
+        count_apart(a, unfolded, -n);
         fold_if_far_off(a, unfolded);
     }
     else
@@ -411,7 +420,21 @@ static int64_t live_lock_held(arena *a)
 
 void arena_set_cap(arena *a, int64_t nbytes)
 {
-    counter_set(&a->cap, nbytes);
+    process_lock();
+    atomic_store(&a->cap, nbytes);
+    for (magazine *m = a->magazines; m != NULL; m = m->next)
+        fold(a, &m->unfolded);
+    process_unlock();
+}
+
+void arena_count_scope(arena *a, int n)
+{
+    magazine *m = my_magazine(a);
+    counter *scopes = m != NULL ? &m->scopes : &a->scopes;
+    if (m != NULL)
+        counter_set(scopes, counter_get(scopes) + n);
+    else
+        counter_add(scopes, n);
 }
 
 int64_t arena_cap(arena *a)
@@ -426,25 +449,29 @@ void arena_defer(arena *a, int64_t nbytes)
 
 int64_t arena_window_peak(arena *a, int reset)
 {
-    arena_lock_acquire(&a->lock);
+    process_lock();
     int64_t live = live_lock_held(a);
     counter_raise(&a->window_peak, live);
     int64_t peak = counter_get(&a->window_peak);
     if (reset)
         counter_set(&a->window_peak, live);
-    arena_lock_release(&a->lock);
+    process_unlock();
     return peak;
 }
 
 void arena_read(arena *a, arena_figures *figures)
 {
-    arena_lock_acquire(&a->lock);
+    process_lock();
     size_t in_magazines = 0;
-    for (magazine *m = a->magazines; m != NULL; m = m->next)
+    int64_t scopes = counter_get(&a->scopes);
+    for (magazine *m = a->magazines; m != NULL; m = m->next) {
         in_magazines += (size_t)counter_get(&m->bytes);
+        scopes += counter_get(&m->scopes);
+    }
     int64_t live = live_lock_held(a);
     counter_raise(&a->peak, live);
     *figures = (arena_figures){
+        .scopes = scopes,
         .live = live,
         .peak = counter_get(&a->peak),
         .deferred = counter_get(&a->deferred),
@@ -453,7 +480,7 @@ void arena_read(arena *a, arena_figures *figures)
         .retired = a->retired_bytes,
         .retired_blocks = a->retired_blocks,
     };
-    arena_lock_release(&a->lock);
+    process_unlock();
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -464,12 +491,8 @@ arena *arena_new(void)
     if (a == NULL)
         return NULL;
 #if SCOPES_CONCURRENT
-    if (pthread_key_create(&a->key, give_magazine_back) != 0) {
-        free(a);
-        return NULL;
-    }
+    a->has_key = pthread_key_create(&a->key, give_magazine_back) == 0;
 #endif
-    arena_lock_init(&a->lock);
     ranges_init(&a->ranges);
     atomic_store(&a->limit, ARENA_CACHE_LIMIT);
     counter_set(&a->cap, ARENA_NO_CAP);
@@ -482,7 +505,9 @@ arena *arena_new(void)
 static void forget_threads(arena *a)
 {
 #if SCOPES_CONCURRENT
-    pthread_key_delete(a->key);
+    if (a->has_key)
+        pthread_key_delete(a->key);
+    a->has_key = 0;
 #else
     (void)a;
 #endif
@@ -511,14 +536,12 @@ void arena_inherit(arena *a, arena *parents)
 {
     counter_set(&a->cap, counter_get(&parents->cap));
     atomic_store(&a->limit, atomic_load(&parents->limit));
-#if SCOPES_CONCURRENT
-    forget_threads(parents); /* nobody knows what another thread was doing with the rest */
-#else
-    /* The GIL was held at the fork, so the arena is consistent. */
+    forget_threads(parents);
+    /* The GIL, or the lock of the process, was held at the fork: the cache is consistent. What other
+     * threads have in their magazines nobody knows. */
     block *pending = NULL;
     ranges_evict(&parents->ranges, 0, &pending);
     ranges_unmap(pending);
-#endif
 }
 
 #if SCOPES_DEBUG
@@ -539,7 +562,7 @@ static size_t check_slab(const slab *s)
 
 void arena_check(arena *a)
 {
-    arena_lock_acquire(&a->lock);
+    process_lock();
     size_t free_ranges = 0;
     for (block *b = a->ranges.by_age.oldest; b != NULL; b = b->newer) {
         SCOPES_ASSERT(b->refs == 0 && b->slab == NULL && !b->retired && b->dirty <= b->size);
@@ -558,6 +581,6 @@ void arena_check(arena *a)
         warm += b->cold ? 0 : b->size;
     }
     SCOPES_ASSERT(retired == a->retired_bytes && warm == a->retired_warm && blocks == a->retired_blocks);
-    arena_lock_release(&a->lock);
+    process_unlock();
 }
 #endif

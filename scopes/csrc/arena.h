@@ -6,12 +6,20 @@
  *   arena_drop             atomic count; at zero the calling thread's magazine, else the lock
  *   arena_retire, _trim,
  *   arena_set_cache_limit,
+ *   arena_set_cap,
+ *   arena_window_peak,
  *   arena_read, _pending   the lock
  *   arena_charge, _confirm,
  *   _credit                the calling thread's counter, folded into an atomic one; see counters below
+ *   arena_count_scope      the calling thread's counter
+ *   arena_defer, _cap      atomic
+ *   arena_has_pending      atomic, a glance
  *   arena_unmap            nothing: works on ranges nobody else knows any more
+ *   arena_inherit          the caller holds the lock
  *   arena_new, _delete,
- *   _abandon, _inherit     no other thread may be in the arena
+ *   _abandon               no other thread may be in the arena
+ *
+ * The lock is that of the process (process.h), which is free and in order in a forked child.
  */
 #ifndef SCOPES_ARENA_H
 #define SCOPES_ARENA_H
@@ -31,15 +39,16 @@ typedef struct arena arena;
 /* Free and retired bytes that stay warm, unless set otherwise. */
 #define ARENA_CACHE_LIMIT ((size_t)64 * 1024 * 1024)
 
-/* Figures of the whole arena, in bytes but for the last. */
+/* Figures of the whole arena, in bytes unless said. */
 typedef struct {
+    int64_t scopes;      /* open; a count */
     int64_t live;        /* handed out in segments of scopes that are open */
     int64_t peak;        /* the highest live has been */
     int64_t deferred;    /* in blocks of closed scopes whose exports are alive */
     size_t mapped;       /* of address space mapped */
     size_t cached;       /* of it, free for the next scope */
     size_t retired;      /* in blocks of closed scopes that a segment still covers */
-    size_t retired_blocks;
+    size_t retired_blocks; /* their count */
 } arena_figures;
 
 arena *arena_new(void);
@@ -92,6 +101,7 @@ void arena_confirm(arena *a);
 void arena_credit(arena *a, size_t nbytes);
 void arena_set_cap(arena *a, int64_t nbytes);
 int64_t arena_cap(arena *a);
+void arena_count_scope(arena *a, int n); /* opened: 1, closed: -1 */
 void arena_defer(arena *a, int64_t nbytes); /* negative: no longer deferred */
 
 /* The highest live bytes since the last call with reset != 0. */

@@ -1,7 +1,7 @@
-/* Counters that are shared between threads, and the lock of the arena.
+/* Counters that are shared between threads.
  *
  * Under the GIL one thread at a time is in this library, so a counter needs no locked instruction and
- * the arena no lock: a plain load and store of an atomic are the same machine code as an ordinary one.
+ * nothing a lock: a plain load and store of an atomic are the same machine code as an ordinary one.
  * SCOPES_CONCURRENT=1 (a free-threaded interpreter, or the C tests) makes them real.
  *
  * What may be touched without the GIL in an ordinary build: nothing but memory already handed over,
@@ -9,7 +9,6 @@
 #ifndef SCOPES_ATOMICS_H
 #define SCOPES_ATOMICS_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,11 +49,23 @@ static inline void counter_set(counter *c, int64_t value)
 static inline int64_t counter_add(counter *c, int64_t n)
 {
 #if SCOPES_CONCURRENT
-    return atomic_fetch_add_explicit(c, n, memory_order_acq_rel) + n;
+    return atomic_fetch_add(c, n) + n;
 #else
     int64_t value = counter_get(c) + n;
     counter_set(c, value);
     return value;
+#endif
+}
+
+/* Sets and returns the value found. */
+static inline int64_t counter_exchange(counter *c, int64_t value)
+{
+#if SCOPES_CONCURRENT
+    return atomic_exchange(c, value);
+#else
+    int64_t old = counter_get(c);
+    counter_set(c, value);
+    return old;
 #endif
 }
 
@@ -118,31 +129,6 @@ static inline uint64_t word_add(word *w, uint64_t n)
     uint64_t value = word_get(w) + n;
     atomic_store_explicit(w, value, memory_order_release);
     return value;
-#endif
-}
-
-typedef pthread_mutex_t arena_lock;
-
-static inline void arena_lock_init(arena_lock *lock)
-{
-    pthread_mutex_init(lock, NULL);
-}
-
-static inline void arena_lock_acquire(arena_lock *lock)
-{
-#if SCOPES_CONCURRENT
-    pthread_mutex_lock(lock);
-#else
-    (void)lock;
-#endif
-}
-
-static inline void arena_lock_release(arena_lock *lock)
-{
-#if SCOPES_CONCURRENT
-    pthread_mutex_unlock(lock);
-#else
-    (void)lock;
 #endif
 }
 

@@ -130,7 +130,7 @@ static PyObject *holders(scope_object *scope)
 {
     PyObject *text = PyUnicode_FromString("");
     int named = 0;
-    for (segment_object *s = scope->segments; s != NULL && text != NULL; s = s->next) {
+    for (segment_object *s = scope_segments(scope); s != NULL && text != NULL; s = s->next) {
         int64_t exports = counter_get(&s->exports);
         if (exports == 0)
             continue;
@@ -148,9 +148,9 @@ static PyObject *holders(scope_object *scope)
 int raise_in_use(core_state *state, scope_object *scope)
 {
     PyObject *text;
-    Py_BEGIN_CRITICAL_SECTION(scope);
+    SCOPE_LOCK(scope);
     text = holders(scope);
-    Py_END_CRITICAL_SECTION();
+    SCOPE_UNLOCK();
     if (text == NULL)
         return -1;
     PyErr_Format(error_class(state->in_use_error),
@@ -173,7 +173,7 @@ int raise_scope_limit(core_state *state, scope_object *scope, size_t nbytes)
     PyErr_Format(error_class(state->memory_error),
                  "%zu bytes requested, but the %s scope at %p has %lld live bytes "
                  "of the %lld that its limit allows",
-                 nbytes, scope_kind_name(scope), (void *)scope, (long long)scope->live,
+                 nbytes, scope_kind_name(scope), (void *)scope, (long long)counter_get(&scope->live),
                  (long long)scope->limit);
     return -1;
 }

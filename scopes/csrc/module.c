@@ -1,36 +1,34 @@
 /* The module scopes._core: its state, its functions, and what happens to it on fork. */
 #include "arguments.h"
 #include "collect.h"
+#include "contention.h"
 #include "errors.h"
 #include "segment.h"
 
-_Atomic uint64_t fork_count = 0;
-
-static void count_fork(void)
+/* The parent's arena stays as it is: inherited segments can still be read, and nothing of it is reused.
+ * What lay free in it is the child's own copy, and goes. Lock of the process held. */
+static int replace_arena_lock_held(core_state *state)
 {
-    atomic_fetch_add(&fork_count, 1);
-}
-
-static void register_fork_handler(void)
-{
-    pthread_atfork(NULL, NULL, count_fork);
+    if (state->generation == fork_generation())
+        return 0; /* another thread of the child was first */
+    arena *fresh = arena_new();
+    if (fresh == NULL)
+        return -1;
+    arena_inherit(fresh, state->arena);
+    state->arena = fresh;
+    counter_set(&state->implicit_budget.bytes, 0);
+    state->generation = fork_generation();
+    return 0;
 }
 
 int state_after_fork(core_state *state)
 {
-    /* The parent's arena stays as it is: inherited segments can still be read, and nothing of it is
-     * reused. What lay free in it is the child's own copy, and goes. */
-    arena *fresh = arena_new();
-    if (fresh == NULL) {
+    process_lock();
+    int result = replace_arena_lock_held(state);
+    process_unlock();
+    if (result < 0)
         PyErr_NoMemory();
-        return -1;
-    }
-    arena_inherit(fresh, state->arena);
-    state->arena = fresh;
-    counter_set(&state->open_scopes, 0);
-    counter_set(&state->implicit_budget.bytes, 0);
-    state->generation = fork_generation();
-    return 0;
+    return result;
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -196,7 +194,6 @@ static int read_environment(core_state *state)
 
 static int core_exec(PyObject *module)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (refuse_subinterpreter() < 0)
         return -1;
     core_state *state = calloc(1, sizeof(core_state));
@@ -205,7 +202,7 @@ static int core_exec(PyObject *module)
         PyErr_NoMemory();
         return -1;
     }
-    pthread_once(&once, register_fork_handler);
+    process_watch_forks();
     state->generation = fork_generation();
     state->arena = arena_new();
     if (state->arena == NULL) {
@@ -218,6 +215,7 @@ static int core_exec(PyObject *module)
         adoption_add_type(module, state) < 0 || account_add_type(module, state) < 0 ||
         statistics_add_types(module, state) < 0)
         return -1;
+    contention_avoid(state);
     return 0;
 }
 
@@ -268,6 +266,9 @@ static PyModuleDef_Slot core_slots[] = {
     {Py_mod_exec, core_exec},
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED}, /* scope.h and arena.h say what stands for it */
 #endif
     {0, NULL},
 };

@@ -23,12 +23,7 @@ PyObject *segment_pin(PyObject *self, PyObject *Py_UNUSED(unused))
 
 static void leave(pin_object *pin)
 {
-    int64_t entered;
-    Py_BEGIN_CRITICAL_SECTION(pin);
-    entered = counter_get(&pin->entered);
-    counter_set(&pin->entered, 0);
-    Py_END_CRITICAL_SECTION();
-    if (entered > 0)
+    if (counter_exchange(&pin->entered, 0) > 0)
         segment_unexport(pin->segment->core, pin->segment);
 }
 
@@ -36,7 +31,6 @@ static PyObject *pin_enter(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     pin_object *pin = (pin_object *)self;
     core_state *state = pin->segment->core;
-    int64_t entered;
     PyObject *address = PyLong_FromVoidPtr(pin->segment->address);
     if (address == NULL)
         return NULL;
@@ -44,11 +38,7 @@ static PyObject *pin_enter(PyObject *self, PyObject *Py_UNUSED(unused))
         Py_DECREF(address);
         return NULL;
     }
-    Py_BEGIN_CRITICAL_SECTION(pin);
-    entered = counter_get(&pin->entered);
-    counter_set(&pin->entered, 1);
-    Py_END_CRITICAL_SECTION();
-    if (entered > 0) {
+    if (counter_exchange(&pin->entered, 1) > 0) {
         Py_DECREF(address);
         segment_unexport(state, pin->segment);
         PyErr_SetString(state->scope_error != NULL ? state->scope_error : PyExc_RuntimeError,

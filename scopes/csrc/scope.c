@@ -100,7 +100,7 @@ static PyObject *scope_repr(PyObject *self)
 {
     scope_object *scope = (scope_object *)self;
     return PyUnicode_FromFormat("<%s %s, %lld bytes, at %p>", class_name(scope),
-                                scope_state_name(scope), (long long)scope->live, self);
+                                scope_state_name(scope), (long long)counter_get(&scope->live), self);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -147,8 +147,11 @@ static void scope_dealloc(PyObject *self)
     core_state *state = scope_core(self);
     scope_object *scope = (scope_object *)self;
     if (SCOPES_UNLIKELY(scope_state(scope) == STATE_OPEN)) {
-        if (scope->kind == KIND_IMPLICIT && !scope->callbacks && !scope->adoptions)
+        if (scope->kind == KIND_IMPLICIT && !scope->callbacks && !scope->adoptions) {
+            if (scope->tracked)
+                PyObject_GC_UnTrack(self);
             scope_end_unraised(state, scope); /* runs no Python code: nothing can revive it */
+        }
         else {
             scope_track(scope); /* a finalizer may revive it, and what lives on may be in cycles */
             if (PyObject_CallFinalizerFromDealloc(self) < 0)

@@ -11,12 +11,29 @@
  * open -> closing happens once, in close(), by the thread that wins. Every entry point that depends on
  * the state reads it after all arguments have been converted, since converting may run Python code.
  *
- * Entry point                 made safe without the GIL by
- *   allocate, adopt, callback the lock of the scope
- *   close                     the lock of the scope for both transitions; callbacks run unlocked
- *   export, unexport          the lock of the scope
- *   closed, kind, owner       the atomic word, immutable fields
- *   element access            none needed: a covered block is never unmapped or reused
+ * Entry point                       made safe without the GIL by
+ *   constructors                      nothing: nobody else has the object
+ *   allocate, adopt, callback,
+ *   zeros, empty, array               the lock of the scope
+ *   close, __exit__                   the lock of the scope for both transitions; callbacks run unlocked
+ *   __enter__                         atomic
+ *   statistics                        the lock of the scope
+ *   closed, kind                      the atomic word; immutable
+ *   owner                             immutable, or the lock of the scope
+ *   owner's death, account's end      the lock of the process, for the list they are on
+ *   segment: export, unexport (buffer
+ *   protocol, pin, cdata, __array__)  the lock of the scope; a pin's own mark is atomic
+ *   segment: slices, toreadonly       an atomic count of the block; the lock of the scope, for its list
+ *   segment: element access, fill,
+ *   copy_from, ==, iteration          nothing: a covered block is never unmapped or reused. Adopted memory
+ *                                     can go: the lock of the adoption, which its release takes first
+ *   segment: len, nbytes, scope,
+ *   readonly                          immutable
+ *   statistics(), trim(), set_*       the arena's, see arena.h; the budget is atomic
+ *   account()                         the lock of the process, for the list
+ *
+ * A forked child may find the lock of an inherited scope taken by a thread that it does not have, and its
+ * list of segments half changed: there neither is used any more, see SCOPE_LOCK and scope_segments.
  */
 #ifndef SCOPES_SCOPE_H
 #define SCOPES_SCOPE_H
@@ -44,7 +61,7 @@ typedef struct scope_object {
     block *current;                  /* of them, where small segments are carved */
     size_t used;                     /* bytes of current that are taken */
     struct segment_object *segments; /* alive, borrowed; they take themselves out */
-    int64_t live;                    /* bytes handed out */
+    counter live;                    /* bytes handed out */
     int64_t limit;                   /* of live; ARENA_NO_CAP */
     PyObject *callbacks;             /* stack (call, (call, ... None)), or NULL; tuples, since the
                                       * collector shows its objects to anyone who asks */
@@ -53,10 +70,10 @@ typedef struct scope_object {
     struct scope_object *prev_owned; /* in the module's list, while there is an owner */
     struct scope_object *next_owned;
     PyObject *weakrefs;
+    counter entered;                 /* 1: its with statement has begun */
     unsigned long thread;            /* confined: threading.get_ident() of its thread, for messages */
     uint8_t kind;
     uint8_t defers;                  /* 1: exports="defer" */
-    uint8_t entered;                 /* 1: its with statement has begun */
     uint8_t tracked;                 /* 1: it and its segments are known to the collector */
     uint8_t finalized;               /* 1: its finalizer has run, which happens once to an object */
 } scope_object;
@@ -76,6 +93,22 @@ static inline int scope_is_inherited(const scope_object *scope)
     return SCOPES_UNLIKELY(scope->generation != fork_generation());
 }
 
+/* The lock of a scope's fields. */
+#define SCOPE_LOCK(scope) OBJECT_LOCK_IF(!scope_is_inherited(scope), scope)
+#define SCOPE_UNLOCK() OBJECT_UNLOCK()
+
+/* Whether the scope's list of segments is kept. */
+static inline int scope_has_list(const scope_object *scope)
+{
+    return !SCOPES_CONCURRENT || !scope_is_inherited(scope);
+}
+
+/* The first of its segments; lock held. */
+static inline struct segment_object *scope_segments(const scope_object *scope)
+{
+    return scope_has_list(scope) ? scope->segments : NULL;
+}
+
 static inline int scope_wrong_thread(const scope_object *scope)
 {
     return scope->kind == KIND_CONFINED && SCOPES_UNLIKELY(scope->token != thread_token());
@@ -90,7 +123,8 @@ static inline core_state *scope_core(PyObject *scope)
 const char *scope_kind_name(const scope_object *scope);
 const char *scope_state_name(scope_object *scope);
 
-/* Makes the scope and its segments known to the collector: from now on they can be in a cycle. */
+/* Makes the scope and its segments known to the collector: from now on they can be in a cycle. Lock held,
+ * or nobody else has the scope. */
 void scope_track(scope_object *scope);
 
 /* Raises unless the calling thread may allocate, export and register. 0, or -1 with an exception. */

@@ -30,14 +30,14 @@ int scope_register(core_state *state, scope_object *scope, PyObject **stack, PyO
     if (entry == NULL)
         return -1;
     PyTuple_SET_ITEM(entry, 0, Py_NewRef(item));
-    Py_BEGIN_CRITICAL_SECTION(scope);
+    SCOPE_LOCK(scope);
     result = scope_check_open(state, scope);
     if (result == 0) {
         PyTuple_SET_ITEM(entry, 1, *stack != NULL ? *stack : Py_NewRef(Py_None));
         *stack = Py_NewRef(entry);
         scope_track(scope);
     }
-    Py_END_CRITICAL_SECTION();
+    SCOPE_UNLOCK();
     Py_DECREF(entry);
     return result;
 }
@@ -179,40 +179,45 @@ static int run_all(scope_object *scope, PyObject *stack, int (*run)(PyObject *),
 
 enum began { BEGAN, WAS_CLOSED, IS_IN_USE };
 
-/* open -> closing, for the one caller that wins. Lock held. */
-static enum began begin_lock_held(scope_object *scope, int defer)
+/* open -> closing, for the one caller that wins. */
+static enum began begin(scope_object *scope, int defer)
 {
+    enum began began = BEGAN;
+    SCOPE_LOCK(scope);
     uint64_t found = word_get(&scope->state);
     do {
         if ((found & STATE_MASK) != STATE_OPEN)
-            return WAS_CLOSED;
-        if (found >= ONE_EXPORT && !defer)
-            return IS_IN_USE;
-    } while (!word_replace(&scope->state, &found, found | STATE_CLOSING));
-    return BEGAN;
+            began = WAS_CLOSED;
+        else if (found >= ONE_EXPORT && !defer)
+            began = IS_IN_USE;
+        else
+            began = BEGAN;
+    } while (began == BEGAN && !word_replace(&scope->state, &found, found | STATE_CLOSING));
+    SCOPE_UNLOCK();
+    return began;
 }
 
 /* closing -> closed: the memory goes back. */
 static void finish(core_state *state, scope_object *scope)
 {
-    Py_BEGIN_CRITICAL_SECTION(scope);
+    SCOPE_LOCK(scope);
     word_add(&scope->state, STATE_CLOSED - STATE_CLOSING);
     if (!scope_is_inherited(scope)) {
         scope_give_back_lock_held(state, scope);
-        counter_add(&state->open_scopes, -1);
+        arena_count_scope(state->arena, -1);
     }
-    Py_END_CRITICAL_SECTION();
+    SCOPE_UNLOCK();
 }
 
 /* What scopes with callbacks or adopted memory have to do between closing and closed. */
 static int run_endings(scope_object *scope, int in_finalizer)
 {
     PyObject *callbacks, *adoptions;
-    Py_BEGIN_CRITICAL_SECTION(scope);
+    SCOPE_LOCK(scope);
     callbacks = scope->callbacks;
     adoptions = scope->adoptions;
     scope->callbacks = scope->adoptions = NULL;
-    Py_END_CRITICAL_SECTION();
+    SCOPE_UNLOCK();
     PyObject *error = NULL;
     if (run_all(scope, callbacks, run_callback, in_finalizer, NULL) < 0)
         error = take_exception();
@@ -222,12 +227,9 @@ static int run_endings(scope_object *scope, int in_finalizer)
 int scope_close(core_state *state, scope_object *scope, enum close_how how)
 {
     int defer = how == CLOSE_DEFERRING || scope->defers;
-    enum began began;
     if (SCOPES_UNLIKELY(scope_wrong_thread(scope) && scope_state(scope) == STATE_OPEN))
         return raise_wrong_thread(state, scope);
-    Py_BEGIN_CRITICAL_SECTION(scope);
-    began = begin_lock_held(scope, defer);
-    Py_END_CRITICAL_SECTION();
+    enum began began = begin(scope, defer);
     if (began == WAS_CLOSED)
         return 0;
     if (began == IS_IN_USE)
@@ -254,14 +256,13 @@ PyObject *scope_enter(core_state *state, scope_object *scope)
 {
     if (scope_check_open(state, scope) < 0)
         return NULL;
-    if (scope->entered) {
+    if (counter_exchange(&scope->entered, 1) != 0) {
         PyErr_Format(state->scope_error != NULL ? state->scope_error : PyExc_RuntimeError,
                      "the %s scope at %p is already in a with statement, and a scope is single-use: "
                      "open one for each with statement",
                      scope_kind_name(scope), (void *)scope);
         return NULL;
     }
-    scope->entered = 1;
     return Py_NewRef(scope);
 }
 
@@ -300,11 +301,7 @@ PyObject *scope_exit(core_state *state, scope_object *scope, PyObject *const *ex
 
 void scope_end_unraised(core_state *state, scope_object *scope)
 {
-    enum began began;
-    Py_BEGIN_CRITICAL_SECTION(scope);
-    began = begin_lock_held(scope, 1);
-    Py_END_CRITICAL_SECTION();
-    if (began != BEGAN)
+    if (begin(scope, 1) != BEGAN)
         return;
     if (SCOPES_UNLIKELY(scope->callbacks != NULL || scope->adoptions != NULL))
         run_endings(scope, 1);

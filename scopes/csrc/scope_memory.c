@@ -54,7 +54,7 @@ static attempt charge(core_state *state, scope_object *scope, size_t nbytes)
         raise_too_large(state, nbytes);
         return (attempt){.result = RAISED};
     }
-    if (SCOPES_UNLIKELY(scope->live > scope->limit - (int64_t)nbytes)) {
+    if (SCOPES_UNLIKELY(counter_get(&scope->live) > scope->limit - (int64_t)nbytes)) {
         raise_scope_limit(state, scope, nbytes);
         return (attempt){.result = RAISED};
     }
@@ -93,7 +93,7 @@ static attempt carve_lock_held(core_state *state, scope_object *scope, size_t nb
         b->dirty = end;
     if (b == scope->current)
         scope->used = end;
-    scope->live += (int64_t)nbytes;
+    counter_set(&scope->live, counter_get(&scope->live) + (int64_t)nbytes);
     counter_add(&b->refs, 1);
     *from = b;
     *address = b->base + offset;
@@ -108,9 +108,9 @@ int scope_carve(core_state *state, scope_object *scope, size_t nbytes, size_t al
     if (state_ready(state) < 0)
         return -1;
     for (;;) {
-        Py_BEGIN_CRITICAL_SECTION(scope);
+        SCOPE_LOCK(scope);
         made = carve_lock_held(state, scope, nbytes, align, zeroed, from, address);
-        Py_END_CRITICAL_SECTION();
+        SCOPE_UNLOCK();
         if (SCOPES_LIKELY(made.result == CARVED))
             return 0;
         if (made.result == RAISED)
@@ -129,10 +129,10 @@ void scope_give_back_lock_held(core_state *state, scope_object *scope)
     block *b = scope->blocks;
     scope->blocks = scope->current = NULL;
     scope->used = 0;
-    arena_credit(a, (size_t)scope->live);
+    int64_t live = counter_exchange(&scope->live, 0);
+    arena_credit(a, (size_t)live);
     if (scope->kind == KIND_IMPLICIT)
-        budget_subtract(&state->implicit_budget, scope->live);
-    scope->live = 0;
+        budget_subtract(&state->implicit_budget, live);
     while (b != NULL) {
         block *next = b->next;
         if (SCOPES_UNLIKELY(counter_get(&b->refs) > 1)) {

@@ -24,17 +24,18 @@ static void set_fields(core_state *state, scope_object *scope, enum scope_kind k
     scope->core = state;
     atomic_store_explicit(&scope->state, STATE_OPEN, memory_order_relaxed);
     scope->token = confined ? thread_token() : 0;
-    scope->generation = state->generation;
+    scope->generation = word_get(&state->generation);
     scope->blocks = scope->current = NULL;
     scope->used = 0;
     scope->segments = NULL;
-    scope->live = 0;
+    counter_set(&scope->live, 0);
     scope->limit = ARENA_NO_CAP;
     scope->callbacks = scope->adoptions = scope->owner = scope->weakrefs = NULL;
     scope->prev_owned = scope->next_owned = NULL;
     scope->thread = confined ? PyThread_get_thread_ident() : 0;
     scope->kind = (uint8_t)kind;
-    scope->defers = scope->entered = scope->tracked = scope->finalized = 0;
+    counter_set(&scope->entered, 0);
+    scope->defers = scope->tracked = scope->finalized = 0;
 }
 
 static PyObject *new_scope(core_state *state, PyTypeObject *type, enum scope_kind kind)
@@ -45,7 +46,9 @@ static PyObject *new_scope(core_state *state, PyTypeObject *type, enum scope_kin
     if (scope == NULL)
         return NULL;
     set_fields(state, scope, kind);
-    counter_add(&state->open_scopes, 1);
+    arena_count_scope(state->arena, 1);
+    if (!SCOPES_LATE_TRACKING)
+        scope_track(scope);
     return (PyObject *)scope;
 }
 

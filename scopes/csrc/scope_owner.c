@@ -9,29 +9,29 @@ static PyObject *owner_died(PyObject *self, PyObject *reference);
 
 static PyMethodDef owner_died_method = {"owner_died", owner_died, METH_O, NULL};
 
-/* The list is guarded by the lock of the type, which all its scopes share. */
+/* The list is guarded by the lock of the process. */
 static void put_on_list(core_state *state, scope_object *scope)
 {
     Py_INCREF(scope);
-    Py_BEGIN_CRITICAL_SECTION(Py_TYPE(scope));
+    process_lock();
     scope->next_owned = state->owned;
     scope->prev_owned = NULL;
     if (state->owned != NULL)
         state->owned->prev_owned = scope;
     state->owned = scope;
-    Py_END_CRITICAL_SECTION();
+    process_unlock();
 }
 
 static void take_off_list(core_state *state, scope_object *scope)
 {
-    Py_BEGIN_CRITICAL_SECTION(Py_TYPE(scope));
+    process_lock();
     if (scope->prev_owned != NULL)
         scope->prev_owned->next_owned = scope->next_owned;
     else
         state->owned = scope->next_owned;
     if (scope->next_owned != NULL)
         scope->next_owned->prev_owned = scope->prev_owned;
-    Py_END_CRITICAL_SECTION();
+    process_unlock();
     Py_DECREF(scope);
 }
 
@@ -60,11 +60,10 @@ static PyObject *owner_died(PyObject *self, PyObject *Py_UNUSED(reference))
     core_state *state = scope_core(self);
     scope_object *scope = (scope_object *)self;
     scope_end_unraised(state, scope);
-    PyObject *reference = NULL;
-    Py_BEGIN_CRITICAL_SECTION(scope);
-    reference = scope->owner; /* it holds this function, and with it the scope */
+    SCOPE_LOCK(scope);
+    PyObject *reference = scope->owner; /* it holds this function, and with it the scope */
     scope->owner = NULL;
-    Py_END_CRITICAL_SECTION();
+    SCOPE_UNLOCK();
     if (reference != NULL) {
         take_off_list(state, scope);
         Py_DECREF(reference);
@@ -77,10 +76,9 @@ PyObject *scope_owner(PyObject *self, void *Py_UNUSED(closure))
     scope_object *scope = (scope_object *)self;
     if (scope->kind == KIND_CONFINED)
         return PyLong_FromUnsignedLong(scope->thread);
-    PyObject *reference = NULL;
-    Py_BEGIN_CRITICAL_SECTION(scope);
-    reference = Py_XNewRef(scope->owner);
-    Py_END_CRITICAL_SECTION();
+    SCOPE_LOCK(scope);
+    PyObject *reference = Py_XNewRef(scope->owner);
+    SCOPE_UNLOCK();
     if (reference == NULL)
         Py_RETURN_NONE;
     PyObject *owner = PyObject_CallNoArgs(reference);

@@ -50,6 +50,16 @@ segment_object *segment_new(core_state *state)
     return segment;
 }
 
+static void put_into_scope(segment_object *segment, scope_object *scope)
+{
+    SCOPE_LOCK(scope);
+    segment->next = scope->segments;
+    if (segment->next != NULL)
+        segment->next->prev = segment;
+    scope->segments = segment;
+    SCOPE_UNLOCK();
+}
+
 void segment_set(segment_object *segment, scope_object *scope, block *from, PyObject *adoption,
                  char *address, Py_ssize_t nbytes, int readonly)
 {
@@ -59,27 +69,23 @@ void segment_set(segment_object *segment, scope_object *scope, block *from, PyOb
     segment->address = address;
     segment->nbytes = nbytes;
     segment->readonly = (uint8_t)readonly;
-    Py_BEGIN_CRITICAL_SECTION(scope);
-    segment->next = scope->segments;
-    if (segment->next != NULL)
-        segment->next->prev = segment;
-    scope->segments = segment;
+    if (SCOPES_LIKELY(scope_has_list(scope)))
+        put_into_scope(segment, scope);
     if (SCOPES_UNLIKELY(scope->tracked))
         PyObject_GC_Track(segment);
-    Py_END_CRITICAL_SECTION();
 }
 
 static void take_out_of_scope(segment_object *segment)
 {
     scope_object *scope = segment->scope;
-    Py_BEGIN_CRITICAL_SECTION(scope);
+    SCOPE_LOCK(scope);
     if (segment->prev != NULL)
         segment->prev->next = segment->next;
     else
         scope->segments = segment->next;
     if (segment->next != NULL)
         segment->next->prev = segment->prev;
-    Py_END_CRITICAL_SECTION();
+    SCOPE_UNLOCK();
 }
 
 static int segment_traverse(PyObject *self, visitproc visit, void *arg)
@@ -98,9 +104,10 @@ static void segment_dealloc(PyObject *self)
     core_state *state = segment->core;
     scope_object *scope = segment->scope;
     if (SCOPES_LIKELY(scope != NULL)) {
-        take_out_of_scope(segment); /* from here on nothing tracks it any more */
         if (SCOPES_UNLIKELY(scope->tracked))
             PyObject_GC_UnTrack(self);
+        if (SCOPES_LIKELY(scope_has_list(scope)))
+            take_out_of_scope(segment);
     }
     if (segment->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
@@ -136,9 +143,9 @@ int segment_export(core_state *state, segment_object *segment)
     int result;
     if (SCOPES_UNLIKELY(scope_wrong_thread(scope)))
         return raise_wrong_thread(state, scope);
-    Py_BEGIN_CRITICAL_SECTION(scope);
+    SCOPE_LOCK(scope);
     result = export_lock_held(segment);
-    Py_END_CRITICAL_SECTION();
+    SCOPE_UNLOCK();
     if (SCOPES_UNLIKELY(result < 0))
         return raise_closed(state, scope);
     return 0;
@@ -148,7 +155,7 @@ void segment_unexport(core_state *state, segment_object *segment)
 {
     scope_object *scope = segment->scope;
     block *b = segment->block;
-    Py_BEGIN_CRITICAL_SECTION(scope);
+    SCOPE_LOCK(scope);
     uint64_t now = word_add(&scope->state, (uint64_t)0 - ONE_EXPORT);
     counter_add(&segment->exports, -1);
     int64_t exports = counter_add(&b->exports, -1);
@@ -157,7 +164,7 @@ void segment_unexport(core_state *state, segment_object *segment)
         arena_defer(state->arena, -(int64_t)b->size);
         arena_retire(state->arena, b);
     }
-    Py_END_CRITICAL_SECTION();
+    SCOPE_UNLOCK();
     if (SCOPES_UNLIKELY(arena_has_pending(state->arena)))
         state_unmap_pending(state, 0);
 }

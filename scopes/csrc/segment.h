@@ -28,8 +28,13 @@ void segment_set(segment_object *segment, scope_object *scope, block *from, PyOb
 int segment_export(core_state *state, segment_object *segment);
 void segment_unexport(core_state *state, segment_object *segment);
 
-/* Raises unless the calling thread may read and write the bytes now. */
+/* Raises unless the calling thread may read and write the bytes now; between ACCESS_LOCK and the access. */
 int segment_check(segment_object *segment);
+
+/* Keeps adopted memory from being released by another thread; other memory stays where it is. */
+#define ACCESS_LOCK(segment)                                                                           \
+    OBJECT_LOCK_IF((segment)->adoption != NULL && !scope_is_inherited((segment)->scope), (segment)->adoption)
+#define ACCESS_UNLOCK() OBJECT_UNLOCK()
 
 /* segment.c */
 int segment_add_type(PyObject *module, core_state *state);

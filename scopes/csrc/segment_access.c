@@ -13,30 +13,34 @@ Py_ssize_t segment_length(PyObject *self)
     return ((segment_object *)self)->nbytes;
 }
 
-static int check_index(segment_object *segment, Py_ssize_t *index)
+/* given is what the user wrote. */
+static int check_index(segment_object *segment, Py_ssize_t given, Py_ssize_t index)
 {
-    Py_ssize_t given = *index;
-    if (given < 0)
-        *index += segment->nbytes;
-    if (*index < 0 || *index >= segment->nbytes) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of range for a segment of %zd bytes", given,
-                     segment->nbytes);
-        return -1;
-    }
-    return 0;
+    if (index >= 0 && index < segment->nbytes)
+        return 0;
+    PyErr_Format(PyExc_IndexError, "index %zd is out of range for a segment of %zd bytes", given,
+                 segment->nbytes);
+    return -1;
+}
+
+static Py_ssize_t from_end(segment_object *segment, Py_ssize_t index)
+{
+    return index < 0 ? index + segment->nbytes : index;
+}
+
+static PyObject *load(segment_object *segment, Py_ssize_t given, Py_ssize_t index)
+{
+    int byte = -1;
+    ACCESS_LOCK(segment);
+    if (segment_check(segment) == 0 && check_index(segment, given, index) == 0)
+        byte = (unsigned char)segment->address[index];
+    ACCESS_UNLOCK();
+    return SCOPES_LIKELY(byte >= 0) ? PyLong_FromLong(byte) : NULL;
 }
 
 PyObject *segment_item(PyObject *self, Py_ssize_t index)
 {
-    segment_object *segment = (segment_object *)self;
-    if (segment_check(segment) < 0)
-        return NULL;
-    if (index < 0 || index >= segment->nbytes) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of range for a segment of %zd bytes", index,
-                     segment->nbytes);
-        return NULL;
-    }
-    return PyLong_FromLong((unsigned char)segment->address[index]);
+    return load((segment_object *)self, index, index);
 }
 
 static PyObject *part(segment_object *segment, Py_ssize_t start, Py_ssize_t nbytes, int readonly)
@@ -85,9 +89,7 @@ PyObject *segment_subscript(PyObject *self, PyObject *key)
         start = PyNumber_AsSsize_t(key, PyExc_IndexError);
         if (start == -1 && PyErr_Occurred())
             return NULL;
-        if (segment_check(segment) < 0 || check_index(segment, &start) < 0)
-            return NULL;
-        return PyLong_FromLong((unsigned char)segment->address[start]);
+        return load(segment, start, from_end(segment, start));
     }
     if (!PySlice_Check(key)) {
         raise_key(key);
@@ -122,29 +124,48 @@ static int convert_byte(PyObject *value, unsigned char *byte)
     return 0;
 }
 
-/* Copies a buffer to [start, start + room); exactly that many bytes if exact, else at most. */
+static int store(segment_object *segment, Py_ssize_t given, Py_ssize_t index, unsigned char byte)
+{
+    int result = -1;
+    ACCESS_LOCK(segment);
+    if (check_writable(segment) == 0 && check_index(segment, given, index) == 0) {
+        segment->address[index] = (char)byte;
+        result = 0;
+    }
+    ACCESS_UNLOCK();
+    return result;
+}
+
+/* Raises unless nbytes can be copied to [start, start + room): exactly that many if exact, else at most. */
+static int check_copy(segment_object *segment, Py_ssize_t start, Py_ssize_t room, int exact,
+                      Py_ssize_t nbytes)
+{
+    if (check_writable(segment) < 0)
+        return -1;
+    if (room < 0) {
+        PyErr_Format(PyExc_ValueError, "offset %zd is past the end of a segment of %zd bytes", start,
+                     segment->nbytes);
+        return -1;
+    }
+    if (exact ? nbytes != room : nbytes > room) {
+        PyErr_Format(PyExc_ValueError, "%zd bytes don't fit into %zd bytes at offset %zd of a segment of %zd",
+                     nbytes, room, start, segment->nbytes);
+        return -1;
+    }
+    return 0;
+}
+
 static int copy_buffer(segment_object *segment, Py_ssize_t start, Py_ssize_t room, int exact,
                        PyObject *source)
 {
     Py_buffer view;
-    int result = -1;
     if (PyObject_GetBuffer(source, &view, PyBUF_SIMPLE) < 0)
         return -1;
-    if (check_writable(segment) < 0)
-        goto done;
-    if (room < 0) {
-        PyErr_Format(PyExc_ValueError, "offset %zd is past the end of a segment of %zd bytes", start,
-                     segment->nbytes);
-        goto done;
-    }
-    if (exact ? view.len != room : view.len > room) {
-        PyErr_Format(PyExc_ValueError, "%zd bytes don't fit into %zd bytes at offset %zd of a segment of %zd",
-                     view.len, room, start, segment->nbytes);
-        goto done;
-    }
-    memmove(segment->address + start, view.buf, (size_t)view.len);
-    result = 0;
-done:
+    ACCESS_LOCK(segment);
+    int result = check_copy(segment, start, room, exact, view.len);
+    if (result == 0)
+        memmove(segment->address + start, view.buf, (size_t)view.len);
+    ACCESS_UNLOCK();
     PyBuffer_Release(&view);
     return result;
 }
@@ -162,11 +183,9 @@ int segment_assign(PyObject *self, PyObject *key, PyObject *value)
         start = PyNumber_AsSsize_t(key, PyExc_IndexError);
         if (start == -1 && PyErr_Occurred())
             return -1;
-        if (convert_byte(value, &byte) < 0 || check_writable(segment) < 0 ||
-            check_index(segment, &start) < 0)
+        if (convert_byte(value, &byte) < 0)
             return -1;
-        segment->address[start] = (char)byte;
-        return 0;
+        return store(segment, start, from_end(segment, start), byte);
     }
     if (!PySlice_Check(key))
         return raise_key(key);
@@ -179,10 +198,14 @@ PyObject *segment_fill(PyObject *self, PyObject *value)
 {
     segment_object *segment = (segment_object *)self;
     unsigned char byte;
-    if (convert_byte(value, &byte) < 0 || check_writable(segment) < 0)
+    if (convert_byte(value, &byte) < 0)
         return NULL;
-    memset(segment->address, byte, (size_t)segment->nbytes);
-    Py_RETURN_NONE;
+    ACCESS_LOCK(segment);
+    int result = check_writable(segment);
+    if (result == 0)
+        memset(segment->address, byte, (size_t)segment->nbytes);
+    ACCESS_UNLOCK();
+    return result == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
 PyObject *segment_copy_from(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
@@ -215,12 +238,13 @@ PyObject *segment_compare(PyObject *self, PyObject *other, int op)
         Py_RETURN_NOTIMPLEMENTED;
     if (PyObject_GetBuffer(other, &view, PyBUF_SIMPLE) < 0)
         return NULL;
-    if (segment_check(segment) < 0) {
-        PyBuffer_Release(&view);
-        return NULL;
-    }
-    int equal = view.len == segment->nbytes &&
+    int equal = 0;
+    ACCESS_LOCK(segment);
+    int result = segment_check(segment);
+    if (result == 0)
+        equal = view.len == segment->nbytes &&
                 memcmp(view.buf, segment->address, (size_t)view.len) == 0;
+    ACCESS_UNLOCK();
     PyBuffer_Release(&view);
-    return PyBool_FromLong(equal == (op == Py_EQ));
+    return result == 0 ? PyBool_FromLong(equal == (op == Py_EQ)) : NULL;
 }

@@ -9,13 +9,25 @@
 
 #include "arena.h"
 #include "budget.h"
+#include "process.h"
 #include "thread_token.h"
 
-/* A lock of one object's fields: the GIL where there is one. */
-#if PY_VERSION_HEX < 0x030D0000
-#define Py_BEGIN_CRITICAL_SECTION(op) {
-#define Py_END_CRITICAL_SECTION() }
+/* OBJECT_LOCK(op) ... OBJECT_UNLOCK(): the lock of an object's fields, for the rest of the block; where
+ * there is a GIL, that. LOCK_IF takes it only where the condition holds. */
+#ifdef Py_GIL_DISABLED
+#define OBJECT_LOCK_IF(condition, op)                                                                  \
+    PyCriticalSection section_;                                                                        \
+    const int locked_ = (condition);                                                                   \
+    if (locked_)                                                                                       \
+        PyCriticalSection_Begin(&section_, (PyObject *)(op))
+#define OBJECT_UNLOCK()                                                                                \
+    if (locked_)                                                                                       \
+    PyCriticalSection_End(&section_)
+#else
+#define OBJECT_LOCK_IF(condition, op) ((void)0)
+#define OBJECT_UNLOCK() ((void)0)
 #endif
+#define OBJECT_LOCK(op) OBJECT_LOCK_IF(1, op)
 
 /* Dead objects kept for the next one: creating and dropping scopes then takes no memory from Python
  * and the collector, which counts allocations, sees none. Without the GIL the interpreter's own
@@ -26,6 +38,15 @@
 #define SCOPES_FREELISTS 1
 #endif
 
+/* Whether the collector learns of a scope only when it can be part of a cycle. Without the GIL it has to
+ * from the start: one that is being freed by another thread could not be told apart then, and the
+ * collector would free it, too. */
+#ifdef Py_GIL_DISABLED
+#define SCOPES_LATE_TRACKING 0
+#else
+#define SCOPES_LATE_TRACKING 1
+#endif
+
 #define FREE_SCOPES 256
 #define FREE_SEGMENTS 2048
 
@@ -33,11 +54,10 @@
  * takes the module together with scopes and segments, those may be the last to go. Its objects are NULL
  * from then on. */
 typedef struct {
-    arena *arena;
-    uint64_t generation;    /* of the process, see fork_generation */
-    counter open_scopes;
+    arena *_Atomic arena;   /* replaced in a forked child, before its generation */
+    word generation;        /* of the process, see fork_generation */
     budget implicit_budget;
-    int collects_when_disabled; /* 1: the budget asks even with gc.disable() */
+    _Atomic int collects_when_disabled; /* 1: the budget asks even with gc.disable() */
     struct account_object *accounts; /* list of the open ones, one reference each */
     struct scope_object *owned; /* list of the scopes that have an owner, one reference each */
     PyTypeObject *scope_type; /* all below: owned */
@@ -64,15 +84,6 @@ typedef struct {
     PyObject *free_segments[FREE_SEGMENTS];
 #endif
 } core_state;
-
-/* How often the process has become a child by fork: the one variable of the process that changes, since
- * pthread_atfork handlers take no argument. Inherited scopes have a lower number. */
-extern _Atomic uint64_t fork_count __attribute__((visibility("hidden")));
-
-static inline uint64_t fork_generation(void)
-{
-    return atomic_load_explicit(&fork_count, memory_order_relaxed);
-}
 
 /* Gives a forked child an arena of its own. Returns -1 with an exception set. */
 int state_after_fork(core_state *state);
@@ -107,7 +118,7 @@ static inline PyObject *revive(PyObject *dead, PyTypeObject *type)
 
 static inline int state_ready(core_state *state)
 {
-    return SCOPES_LIKELY(state->generation == fork_generation()) ? 0 : state_after_fork(state);
+    return SCOPES_LIKELY(word_get(&state->generation) == fork_generation()) ? 0 : state_after_fork(state);
 }
 
 /* Unmaps what the arena has given up. A large part is unmapped without the GIL: it takes about 60 us a

@@ -71,7 +71,7 @@ PyObject *core_statistics(PyObject *module, PyObject *Py_UNUSED(unused))
         PyLong_FromLongLong(figures.live),       PyLong_FromLongLong(figures.peak),
         PyBool_FromLong(exact),                  PyLong_FromLongLong(figures.deferred),
         PyLong_FromSize_t(figures.retired),      PyLong_FromSize_t(figures.cached),
-        PyLong_FromSize_t(figures.mapped),       PyLong_FromLongLong(counter_get(&state->open_scopes)),
+        PyLong_FromSize_t(figures.mapped),       PyLong_FromLongLong(figures.scopes),
         PyLong_FromSize_t(figures.retired_blocks),
         PyLong_FromLongLong(counter_get(&b->bytes)),
         counter_get(&b->base) == BUDGET_NONE ? Py_NewRef(Py_None)
@@ -90,13 +90,13 @@ PyObject *scope_statistics(PyObject *self, PyObject *Py_UNUSED(unused))
     scope_object *scope = (scope_object *)self;
     Py_ssize_t segments = 0, callbacks = 0;
     int64_t live;
-    Py_BEGIN_CRITICAL_SECTION(scope);
-    for (segment_object *s = scope->segments; s != NULL; s = s->next)
+    SCOPE_LOCK(scope);
+    for (segment_object *s = scope_segments(scope); s != NULL; s = s->next)
         segments++;
     for (PyObject *at = scope->callbacks; at != NULL && at != Py_None; at = PyTuple_GET_ITEM(at, 1))
         callbacks++;
-    live = scope->live;
-    Py_END_CRITICAL_SECTION();
+    live = counter_get(&scope->live);
+    SCOPE_UNLOCK();
     PyObject *values[] = {
         PyLong_FromLongLong(live),
         PyLong_FromSsize_t(segments),

@@ -9,7 +9,7 @@ import pytest
 
 HERE = Path(__file__).parent / "csrc"
 SOURCES = Path(__file__).parents[2] / "scopes" / "csrc"
-PARTS = ["arena", "budget", "os_memory", "ranges", "slabs", "thread_token"]
+PARTS = ["arena", "budget", "os_memory", "process", "ranges", "slabs", "thread_token"]
 STRICT = [
     "-std=c11",
     "-D_GNU_SOURCE",
@@ -71,6 +71,7 @@ def library(tmp_path_factory):
         ("test_arena_threads", "address", 1),
         ("test_arena_threads", "thread", 1),
         ("test_thread_token", "thread", 1),
+        ("test_process", "address", 1),
     ],
 )
 def test_a_program_holds_under_sanitizers(

@@ -1,5 +1,9 @@
 """Importing scopes: what it needs, and what it says where that is missing."""
 
+import sysconfig
+
+import pytest
+
 
 def test_importing_scopes_imports_neither_numpy_nor_cffi(in_child):
     assert (
@@ -146,3 +150,11 @@ def test_each_failed_python_allocation_is_a_memory_error_and_no_more(in_child):
         print("nothing failed otherwise")
     """)
     assert said == "nothing failed otherwise"
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this interpreter always has a GIL"
+)
+def test_importing_leaves_the_gil_off(in_child):
+    said = in_child("import scopes, sys; print(sys._is_gil_enabled())", "-W", "error", "-S")
+    assert said == "False"

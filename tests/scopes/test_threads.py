@@ -74,6 +74,48 @@ def test_each_adoption_is_released_once_or_was_refused(together):
         assert sorted(released) == sorted(adopted)
 
 
+def test_no_thread_uses_adopted_memory_that_is_released(in_child):
+    said = in_child("""
+        import ctypes, sys, threading, scopes
+        sys.setswitchinterval(5e-6)
+        libc = ctypes.CDLL(None)
+        libc.mmap.restype = ctypes.c_void_p
+        pages = [ctypes.c_void_p, ctypes.c_size_t]
+        libc.mmap.argtypes = [*pages, *[ctypes.c_int] * 3, ctypes.c_long]
+        libc.munmap.argtypes = pages
+        released = []
+
+        def release(address):
+            released.append(libc.munmap(address, 4096))
+
+        def use(segment, start):
+            start.wait()
+            try:
+                while True:
+                    segment[7] = segment[8]
+                    segment.fill(0)
+                    segment.copy_from(b"abc", 5)
+                    segment[0:9] = bytes(9)
+                    segment == b"abc"
+            except scopes.ScopeClosedError:
+                pass
+
+        for _ in range(100):
+            scope = scopes.SharedScope()
+            start = threading.Barrier(4)
+            segment = scope.adopt(libc.mmap(None, 4096, 3, 0x22, -1, 0), 4096, release)
+            threads = [threading.Thread(target=use, args=(segment, start)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            start.wait()
+            scope.close()
+            for thread in threads:
+                thread.join()
+        print(len(released), set(released))
+    """)
+    assert said == "100 {0}"
+
+
 def test_threads_allocate_in_one_scope_without_overlap(together):
     scope = scopes.SharedScope()
     made = queue.SimpleQueue()

@@ -5,6 +5,9 @@
 #include "bytes.h"
 #include "expect.h"
 
+#include <limits.h>
+#include <pthread.h>
+
 enum life { NONE, LEASED, DEFERRED, RETIRED };
 
 typedef struct {
@@ -237,6 +240,37 @@ static void the_largest_size_passes_no_cap(void)
     arena_delete(a);
 }
 
+static void what_was_charged_before_a_cap_counts_under_it(void)
+{
+    arena *a = arena_new();
+    EXPECT(arena_charge(a, 400) < 0);
+    arena_set_cap(a, 1000);
+    EXPECT(arena_charge(a, 601) == 400);
+    EXPECT(arena_charge(a, 600) < 0);
+    arena_credit(a, 1000);
+    arena_delete(a);
+}
+
+static void an_arena_works_where_the_process_has_no_thread_key_left(void)
+{
+    pthread_key_t keys[PTHREAD_KEYS_MAX];
+    int count = 0;
+    while (count < PTHREAD_KEYS_MAX && pthread_key_create(&keys[count], NULL) == 0)
+        count++;
+    arena *a = arena_new();
+    arena_figures figures;
+    block *b = NULL;
+    EXPECT(arena_charge(a, 100) < 0 && arena_lease(a, 100, 16, &b) == 0);
+    arena_count_scope(a, 1);
+    arena_read(a, &figures);
+    EXPECT(figures.live == 100 && figures.scopes == 1);
+    arena_drop(a, b);
+    arena_credit(a, 100);
+    arena_delete(a);
+    while (count > 0)
+        pthread_key_delete(keys[--count]);
+}
+
 int main(void)
 {
     for (uint64_t seed = 1; seed <= 4; seed++)
@@ -246,5 +280,7 @@ int main(void)
     no_cache_means_nothing_is_kept();
     a_cap_is_exact();
     the_largest_size_passes_no_cap();
+    what_was_charged_before_a_cap_counts_under_it();
+    an_arena_works_where_the_process_has_no_thread_key_left();
     return 0;
 }

@@ -6,6 +6,8 @@
 #include "bytes.h"
 #include "expect.h"
 
+#include <pthread.h>
+
 #define THREADS 8
 #define STEPS 1000
 #define BOXES 64
