@@ -38,7 +38,9 @@ static void set_fields(core_state *state, scope_object *scope, enum scope_kind k
     scope->defers = scope->tracked = scope->finalized = 0;
 }
 
-static PyObject *new_scope(core_state *state, PyTypeObject *type, enum scope_kind kind)
+/* Compilers take it for too large to inline, and the call for cheap. */
+__attribute__((always_inline)) static inline PyObject *new_scope(core_state *state, PyTypeObject *type,
+                                                                 enum scope_kind kind)
 {
     if (state == NULL || state_ready(state) < 0)
         return NULL;
