@@ -21,8 +21,10 @@
     if (locked_)                                                                                       \
         PyCriticalSection_Begin(&section_, (PyObject *)(op))
 #define OBJECT_UNLOCK()                                                                                \
-    if (locked_)                                                                                       \
-    PyCriticalSection_End(&section_)
+    do {                                                                                               \
+        if (locked_)                                                                                   \
+            PyCriticalSection_End(&section_);                                                          \
+    } while (0)
 #else
 #define OBJECT_LOCK_IF(condition, op) ((void)0)
 #define OBJECT_UNLOCK() ((void)0)

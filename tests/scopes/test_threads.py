@@ -297,6 +297,16 @@ def test_the_limit_of_the_process_holds_for_all_threads_together(together):
     scope.close()
 
 
+def test_a_limit_counts_what_other_threads_allocated_before_it_was_set(on_thread):
+    with scopes.SharedScope() as scope:
+        live = scopes.statistics().live_bytes
+        on_thread(scope.allocate, 1000)
+        scopes.set_limit(live + 1500)
+        with pytest.raises(scopes.ScopeMemoryError):
+            scope.allocate(501)
+        assert len(scope.allocate(500)) == 500
+
+
 def test_the_limit_of_a_scope_holds_for_all_threads_together(together):
     scope = scopes.SharedScope(limit=100 * 1000)
     made = []
