@@ -124,6 +124,12 @@ static void fold(arena *a, counter *unfolded)
         raise_peaks(a, counter_add(&a->live, n));
 }
 
+static void unmap_pending(arena *a)
+{
+    size_t total;
+    arena_take_back(a, arena_unmap(arena_pending(a, &total)));
+}
+
 /* Run by the thread's end: what it kept goes back to all. */
 static void give_magazine_back(void *thread_magazine)
 {
@@ -144,8 +150,7 @@ static void give_magazine_back(void *thread_magazine)
     process_unlock();
     if (m != &a->shared)
         free(m);
-    size_t total;
-    arena_unmap(arena_pending(a, &total));
+    unmap_pending(a);
 }
 
 #if SCOPES_CONCURRENT
@@ -306,9 +311,18 @@ int arena_has_pending(arena *a)
     return atomic_load_explicit(&a->pending, memory_order_relaxed) != NULL;
 }
 
-void arena_unmap(block *pending)
+block *arena_unmap(block *pending)
 {
-    ranges_unmap(pending);
+    return ranges_unmap(pending);
+}
+
+void arena_take_back(arena *a, block *refused)
+{
+    if (SCOPES_LIKELY(refused == NULL))
+        return;
+    process_lock();
+    ranges_take_back(&a->ranges, refused);
+    process_unlock();
 }
 
 static void decommit_retired_lock_held(arena *a, size_t keep_warm)
@@ -516,8 +530,7 @@ static void forget_threads(arena *a)
 void arena_abandon(arena *a)
 {
     arena_trim(a);
-    size_t total;
-    arena_unmap(arena_pending(a, &total));
+    unmap_pending(a);
     forget_threads(a);
 }
 
@@ -527,8 +540,7 @@ void arena_delete(arena *a)
     while (a->magazines != NULL)
         give_magazine_back(a->magazines);
     arena_trim(a);
-    size_t total;
-    arena_unmap(arena_pending(a, &total));
+    unmap_pending(a);
     free(a);
 }
 
@@ -541,7 +553,7 @@ void arena_inherit(arena *a, arena *parents)
      * threads have in their magazines nobody knows. */
     block *pending = NULL;
     ranges_evict(&parents->ranges, 0, &pending);
-    ranges_unmap(pending);
+    ranges_take_back(&parents->ranges, ranges_unmap(pending));
 }
 
 #if SCOPES_DEBUG

@@ -8,6 +8,7 @@
  *   arena_set_cache_limit,
  *   arena_set_cap,
  *   arena_window_peak,
+ *   arena_take_back,
  *   arena_read, _pending   the lock
  *   arena_charge, _confirm,
  *   _credit                the calling thread's counter, folded into an atomic one; see counters below
@@ -78,7 +79,11 @@ void arena_retire(arena *a, block *b);
 /* The bytes that have to be unmapped because of what was given back, as a list for arena_unmap:
  * a separate step, so that the caller may leave the GIL for a large one. NULL if there are none. */
 block *arena_pending(arena *a, size_t *total);
-void arena_unmap(block *pending);
+
+/* Unmaps them. Returns, for arena_take_back, those that the system refuses to unmap: they are free ranges
+ * again, without pages, and their turn comes again. */
+block *arena_unmap(block *pending);
+void arena_take_back(arena *a, block *refused);
 
 /* True if arena_pending has something to give. A glance, without the lock. */
 int arena_has_pending(arena *a);

@@ -28,21 +28,24 @@ int os_map(size_t nbytes, size_t align, void **address)
         mmap(NULL, nbytes + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (found == MAP_FAILED)
         return errno;
-    if (extra > 0) {
-        size_t head = (size_t)(-(uintptr_t)found & (align - 1));
-        if (head > 0)
-            munmap(found, head);
-        if (extra > head)
-            munmap(found + head + nbytes, extra - head);
-        found += head;
+    size_t head = (size_t)(-(uintptr_t)found & (align - 1));
+    size_t kept = nbytes + extra;
+    int error = os_unmap(found + head + nbytes, extra - head);
+    if (error == 0) {
+        kept = head + nbytes;
+        error = os_unmap(found, head);
     }
-    *address = found;
+    if (error != 0) {
+        os_unmap(found, kept); /* failing again, it costs addresses alone: no page was touched */
+        return error;
+    }
+    *address = found + head;
     return 0;
 }
 
-void os_unmap(void *address, size_t nbytes)
+int os_unmap(void *address, size_t nbytes)
 {
-    munmap(address, nbytes);
+    return nbytes == 0 || munmap(address, nbytes) == 0 ? 0 : errno;
 }
 
 void os_decommit(void *address, size_t nbytes)

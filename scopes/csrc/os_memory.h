@@ -14,8 +14,9 @@ size_t os_page_size(void);
 /* Maps nbytes aligned to align (a power of two); *address is set on success only. */
 int os_map(size_t nbytes, size_t align, void **address);
 
-/* Gives a mapping, or the part of one, back. */
-void os_unmap(void *address, size_t nbytes);
+/* Gives a mapping, or the part of one, back. The system refuses with ENOMEM where that cuts a map in two
+ * and the process may not have one more. */
+int os_unmap(void *address, size_t nbytes);
 
 /* Drops the pages but keeps the addresses: they read as zeros from now on. */
 void os_decommit(void *address, size_t nbytes);

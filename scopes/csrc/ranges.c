@@ -99,12 +99,29 @@ size_t ranges_total(const block *victims)
     return total;
 }
 
-void ranges_unmap(block *victims)
+block *ranges_unmap(block *victims)
 {
+    block *refused = NULL;
     while (victims != NULL) {
-        block *next = victims->next;
-        os_unmap(victims->base, victims->size);
-        free(victims);
-        victims = next;
+        block *range = victims;
+        victims = range->next;
+        if (os_unmap(range->base, range->size) == 0) {
+            free(range);
+            continue;
+        }
+        os_decommit(range->base, range->size);
+        range->next = refused;
+        refused = range;
+    }
+    return refused;
+}
+
+void ranges_take_back(range_cache *ranges, block *refused)
+{
+    while (refused != NULL) {
+        block *range = refused;
+        refused = range->next;
+        ranges->mapped += range->size;
+        ranges_put(ranges, range);
     }
 }

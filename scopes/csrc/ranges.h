@@ -37,7 +37,11 @@ void ranges_evict(range_cache *ranges, size_t keep, block **victims);
 /* Bytes in a list of victims. */
 size_t ranges_total(const block *victims);
 
-/* Unmaps a list of victims. Needs no lock: nobody else knows them. */
-void ranges_unmap(block *victims);
+/* Unmaps a list of victims and returns, as a list, those that the system refuses to unmap; their pages are
+ * dropped. Needs no lock: nobody else knows them. */
+block *ranges_unmap(block *victims);
+
+/* Puts what ranges_unmap returned back into the cache. */
+void ranges_take_back(range_cache *ranges, block *refused);
 
 #endif

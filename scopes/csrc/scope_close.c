@@ -9,15 +9,18 @@
 
 void state_unmap_pending(core_state *state, int may_leave_gil)
 {
+    arena *a = state->arena;
     size_t total = 0;
-    block *pending = arena_pending(state->arena, &total);
+    block *pending = arena_pending(a, &total);
+    block *refused;
     if (may_leave_gil && total >= UNMAP_ALONE_BYTES) {
         Py_BEGIN_ALLOW_THREADS
-        arena_unmap(pending);
+        refused = arena_unmap(pending);
         Py_END_ALLOW_THREADS
     }
     else
-        arena_unmap(pending);
+        refused = arena_unmap(pending);
+    arena_take_back(a, refused);
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------- */

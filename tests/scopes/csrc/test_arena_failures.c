@@ -1,18 +1,23 @@
-/* Each calloc and each mmap of the arena fails once: the lease says so, and nothing is lost or broken.
+/* Each call of the arena that can fail does so once: the lease says so, and nothing is lost or broken.
  *
- * Linked with --wrap=calloc --wrap=mmap. */
+ * Linked with --wrap for each function that has a __wrap_ here. */
 #include "arena.h"
 
 #include "bytes.h"
 #include "expect.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__real_mmap(void *address, size_t n, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *address, size_t n, int protection, int flags, int fd, off_t offset);
+int __real_munmap(void *address, size_t n);
+int __wrap_munmap(void *address, size_t n);
+int __real_pthread_setspecific(pthread_key_t key, const void *value);
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
 
 /* Calls until one fails; below 0: none does. */
 static long until_failure = -1;
@@ -38,6 +43,20 @@ void *__wrap_mmap(void *address, size_t n, int protection, int flags, int fd, of
         return MAP_FAILED;
     }
     return __real_mmap(address, n, protection, flags, fd, offset);
+}
+
+int __wrap_munmap(void *address, size_t n)
+{
+    if (fails_now()) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return __real_munmap(address, n);
+}
+
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
+{
+    return fails_now() ? ENOMEM : __real_pthread_setspecific(key, value);
 }
 
 #define LEASES 40
@@ -67,13 +86,40 @@ static void drop_all(arena *a, block **leased)
     }
 }
 
-int main(void)
+static void what_can_not_be_unmapped_is_used_again(void)
 {
-    for (long at = 0; at < 80; at++) {
+    size_t size = (size_t)1 << 20, total;
+    arena_figures figures;
+    block *b = NULL, *again = NULL;
+    arena *a = arena_new();
+    EXPECT(arena_lease(a, size, 16, &b) == 0);
+    memset(b->base, 7, size);
+    arena_drop(a, b);
+    arena_trim(a);
+    until_failure = 0;
+    block *refused = arena_unmap(arena_pending(a, &total));
+    EXPECT(refused == b && b->next == NULL && total == size);
+    arena_take_back(a, refused);
+    arena_read(a, &figures);
+    EXPECT(figures.mapped == size && figures.cached == size);
+    EXPECT(all_are(b->base, size, 0)); /* without pages, it takes no memory */
+    EXPECT(arena_lease(a, size, 16, &again) == 0 && again == b);
+    arena_drop(a, b);
+    arena_trim(a);
+    EXPECT(arena_unmap(arena_pending(a, &total)) == NULL && total == size);
+    arena_read(a, &figures);
+    EXPECT(figures.mapped == 0);
+    arena_delete(a);
+}
+
+static void each_lease_may_fail(void)
+{
+    int before = -1;
+    for (long at = 0; failures > before; at++) {
         block *leased[LEASES] = {NULL};
         arena_figures figures;
         size_t total;
-        until_failure = -1;
+        before = failures;
         arena *a = arena_new();
         until_failure = at;
         lease_all(a, leased);
@@ -86,6 +132,12 @@ int main(void)
         arena_delete(a);
     }
     EXPECT(failures > 40);
+}
+
+int main(void)
+{
+    each_lease_may_fail();
+    what_can_not_be_unmapped_is_used_again();
     until_failure = 0;
     EXPECT(arena_new() == NULL);
     return 0;
