@@ -61,7 +61,8 @@ PyObject *core_account(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     core_state *state = module_core(module);
     PyObject *found[2];
     size_t nbytes;
-    if (parse_arguments("account", keywords, 2, 2, args, nargs, names, found) < 0 ||
+    if (state == NULL ||
+        parse_arguments("account", keywords, 2, 2, args, nargs, names, found) < 0 ||
         convert_nbytes(found[1], "nbytes", &nbytes) < 0 || state_ready(state) < 0)
         return NULL;
     if (nbytes > ARENA_MOST) {
@@ -97,7 +98,8 @@ PyObject *core_set_implicit_budget(PyObject *module, PyObject *const *args, Py_s
     core_state *state = module_core(module);
     PyObject *found[2];
     size_t nbytes = 0;
-    if (parse_arguments("set_implicit_budget", keywords, 1, 1, args, nargs, names, found) < 0 ||
+    if (state == NULL ||
+        parse_arguments("set_implicit_budget", keywords, 1, 1, args, nargs, names, found) < 0 ||
         (found[0] != Py_None && convert_nbytes(found[0], "nbytes", &nbytes) < 0))
         return NULL;
     int when_disabled = found[1] != NULL ? PyObject_IsTrue(found[1]) : 0;

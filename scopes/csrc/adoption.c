@@ -107,8 +107,6 @@ static void adoption_dealloc(PyObject *self)
 
 static adoption_object *new_adoption(core_state *state, char *address, size_t nbytes)
 {
-    if (state->adoption_type == NULL)
-        return (adoption_object *)state_is_gone();
     PyObject *number = PyLong_FromVoidPtr(address);
     adoption_object *adoption =
         number != NULL ? PyObject_GC_New(adoption_object, state->adoption_type) : NULL;

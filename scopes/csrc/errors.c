@@ -9,9 +9,8 @@
 /* Segments with exports that a message names. */
 #define NAMED_SEGMENTS 3
 
-static PyObject *error_class(PyObject *exception)
+PyObject *error_class(PyObject *exception)
 {
-    /* The classes are gone when the module has been cleared and something still calls it. */
     return exception != NULL ? exception : PyExc_RuntimeError;
 }
 

@@ -6,6 +6,10 @@
 
 int errors_add(PyObject *module, core_state *state);
 
+/* One of the classes of the state; they are gone when the module has been cleared and something still
+ * calls it, and RuntimeError stands for them. */
+PyObject *error_class(PyObject *exception);
+
 /* All of these return -1 with the exception set. */
 int raise_closed(core_state *state, scope_object *scope);
 int raise_inherited(core_state *state, scope_object *scope);

@@ -36,7 +36,7 @@ int state_after_fork(core_state *state)
 static PyObject *core_trim(PyObject *module, PyObject *Py_UNUSED(unused))
 {
     core_state *state = module_core(module);
-    if (state_ready(state) < 0)
+    if (state == NULL || state_ready(state) < 0)
         return NULL;
     arena_trim(state->arena);
     state_unmap_pending(state, 1);
@@ -47,7 +47,7 @@ static PyObject *core_set_cache_limit(PyObject *module, PyObject *value)
 {
     core_state *state = module_core(module);
     size_t nbytes;
-    if (convert_nbytes(value, "nbytes", &nbytes) < 0 || state_ready(state) < 0)
+    if (state == NULL || convert_nbytes(value, "nbytes", &nbytes) < 0 || state_ready(state) < 0)
         return NULL;
     arena_set_cache_limit(state->arena, nbytes);
     state_unmap_pending(state, 1);
@@ -58,7 +58,8 @@ static PyObject *core_set_limit(PyObject *module, PyObject *value)
 {
     core_state *state = module_core(module);
     size_t nbytes = 0;
-    if ((value != Py_None && convert_nbytes(value, "nbytes", &nbytes) < 0) || state_ready(state) < 0)
+    if (state == NULL || (value != Py_None && convert_nbytes(value, "nbytes", &nbytes) < 0) ||
+        state_ready(state) < 0)
         return NULL;
     arena_set_cap(state->arena, value != Py_None ? (int64_t)nbytes : ARENA_NO_CAP);
     Py_RETURN_NONE;
@@ -68,7 +69,7 @@ static PyObject *core_window_peak_bytes(PyObject *module, PyObject *reset)
 {
     core_state *state = module_core(module);
     int resets = PyObject_IsTrue(reset);
-    if (resets < 0 || state_ready(state) < 0)
+    if (resets < 0 || state == NULL || state_ready(state) < 0)
         return NULL;
     return PyLong_FromLongLong(arena_window_peak(state->arena, resets));
 }
@@ -79,7 +80,7 @@ static PyObject *core_allocate(PyObject *module, PyObject *const *args, Py_ssize
     core_state *state = module_core(module);
     PyObject *found[4];
     size_t nbytes, align;
-    if (parse_arguments("allocate", keywords, 4, 4, args, nargs, names, found) < 0)
+    if (state == NULL || parse_arguments("allocate", keywords, 4, 4, args, nargs, names, found) < 0)
         return NULL;
     if (!PyObject_TypeCheck(found[0], state->scope_type)) {
         PyErr_Format(PyExc_TypeError, "scope must be a Scope, found '%s'", Py_TYPE(found[0])->tp_name);
@@ -94,7 +95,10 @@ static PyObject *core_allocate(PyObject *module, PyObject *const *args, Py_ssize
 #if SCOPES_DEBUG
 static PyObject *core_check(PyObject *module, PyObject *Py_UNUSED(unused))
 {
-    arena_check(module_core(module)->arena);
+    core_state *state = module_core(module);
+    if (state == NULL)
+        return NULL;
+    arena_check(state->arena);
     Py_RETURN_NONE;
 }
 #endif
@@ -192,23 +196,31 @@ static int read_environment(core_state *state)
     return found < 0 ? -1 : 0;
 }
 
+/* A state with an arena and nothing else; NULL if there is no memory for it. */
+static core_state *new_state(void)
+{
+    core_state *state = calloc(1, sizeof(core_state));
+    if (state == NULL)
+        return NULL;
+    state->arena = process_watch_forks() == 0 ? arena_new() : NULL;
+    state->generation = fork_generation();
+    if (state->arena == NULL) {
+        free(state);
+        return NULL;
+    }
+    return state;
+}
+
 static int core_exec(PyObject *module)
 {
     if (refuse_subinterpreter() < 0)
         return -1;
-    core_state *state = calloc(1, sizeof(core_state));
-    *(core_state **)PyModule_GetState(module) = state;
+    core_state *state = new_state();
     if (state == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    process_watch_forks();
-    state->generation = fork_generation();
-    state->arena = arena_new();
-    if (state->arena == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    *(core_state **)PyModule_GetState(module) = state;
     if (read_environment(state) < 0 || errors_add(module, state) < 0 ||
         context_add_type(module, state) < 0 || scope_add_types(module, state) < 0 ||
         segment_add_type(module, state) < 0 || pin_add_type(module, state) < 0 ||
@@ -230,7 +242,7 @@ static PyObject **state_objects(core_state *state)
 
 static int core_traverse(PyObject *module, visitproc visit, void *arg)
 {
-    core_state *state = module_core(module);
+    core_state *state = module_core_or_null(module);
     for (size_t i = 0; state != NULL && i < STATE_OBJECTS; i++)
         Py_VISIT(state_objects(state)[i]);
     return 0;
@@ -238,7 +250,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
 
 static int core_clear(PyObject *module)
 {
-    core_state *state = module_core(module);
+    core_state *state = module_core_or_null(module);
     if (state == NULL)
         return 0;
 #if SCOPES_FREELISTS
@@ -257,8 +269,8 @@ static int core_clear(PyObject *module)
 static void core_free(void *module)
 {
     core_clear(module);
-    core_state *state = module_core(module);
-    if (state != NULL && state->arena != NULL)
+    core_state *state = module_core_or_null(module);
+    if (state != NULL)
         arena_abandon(state->arena);
 }
 

@@ -1,4 +1,5 @@
 /* Pins: an address that stays valid within a with statement. */
+#include "errors.h"
 #include "segment.h"
 
 typedef struct {
@@ -41,7 +42,7 @@ static PyObject *pin_enter(PyObject *self, PyObject *Py_UNUSED(unused))
     if (counter_exchange(&pin->entered, 1) > 0) {
         Py_DECREF(address);
         segment_unexport(state, pin->segment);
-        PyErr_SetString(state->scope_error != NULL ? state->scope_error : PyExc_RuntimeError,
+        PyErr_SetString(error_class(state->scope_error),
                         "this pin is already in a with statement: take one for each with pin()");
         return NULL;
     }

@@ -25,13 +25,14 @@ static void count_fork(void)
     process_unlock();
 }
 
-static void register_handlers(void)
+int process_watch_forks(void)
 {
-    pthread_atfork(process_lock, process_unlock, count_fork);
-}
-
-void process_watch_forks(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_handlers);
+    static int watches = 0; /* guarded by the lock */
+    int error = 0;
+    process_lock();
+    if (!watches)
+        error = pthread_atfork(process_lock, process_unlock, count_fork);
+    watches = error == 0;
+    process_unlock();
+    return error;
 }

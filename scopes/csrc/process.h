@@ -17,8 +17,9 @@ static inline uint64_t fork_generation(void)
     return atomic_load_explicit(&process_forks, memory_order_relaxed);
 }
 
-/* Has forks counted, and the lock held over them; from the first call on. */
-void process_watch_forks(void);
+/* Has forks counted, and the lock held over them; from the first call on that succeeds. Returns 0 or the
+ * errno of the failure. */
+int process_watch_forks(void);
 
 #if SCOPES_CONCURRENT
 void process_lock(void);

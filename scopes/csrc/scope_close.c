@@ -260,7 +260,7 @@ PyObject *scope_enter(core_state *state, scope_object *scope)
     if (scope_check_open(state, scope) < 0)
         return NULL;
     if (counter_exchange(&scope->entered, 1) != 0) {
-        PyErr_Format(state->scope_error != NULL ? state->scope_error : PyExc_RuntimeError,
+        PyErr_Format(error_class(state->scope_error),
                      "the %s scope at %p is already in a with statement, and a scope is single-use: "
                      "open one for each with statement",
                      scope_kind_name(scope), (void *)scope);

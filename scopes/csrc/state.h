@@ -90,9 +90,20 @@ typedef struct {
 /* Gives a forked child an arena of its own. Returns -1 with an exception set. */
 int state_after_fork(core_state *state);
 
+/* The state of a module; NULL if it was never executed, or in vain. */
+static inline core_state *module_core_or_null(PyObject *module)
+{
+    core_state **found = PyModule_GetState(module);
+    return found != NULL ? *found : NULL;
+}
+
+/* The same for a function of the module; NULL with an exception set. */
 static inline core_state *module_core(PyObject *module)
 {
-    return *(core_state **)PyModule_GetState(module);
+    core_state *state = module_core_or_null(module);
+    if (SCOPES_UNLIKELY(state == NULL))
+        PyErr_SetString(PyExc_RuntimeError, "scopes._core is a module that was not executed: import scopes");
+    return state;
 }
 
 /* The state by a type of the module; NULL with an exception set when the module is gone. */

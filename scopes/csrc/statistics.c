@@ -61,10 +61,10 @@ static PyObject *make_record(PyTypeObject *type, PyObject *const *values, int co
 PyObject *core_statistics(PyObject *module, PyObject *Py_UNUSED(unused))
 {
     core_state *state = module_core(module);
-    budget *b = &state->implicit_budget;
     arena_figures figures;
-    if (state_ready(state) < 0)
+    if (state == NULL || state_ready(state) < 0)
         return NULL;
+    budget *b = &state->implicit_budget;
     arena_read(state->arena, &figures);
     int exact = !SCOPES_CONCURRENT || arena_cap(state->arena) != ARENA_NO_CAP;
     PyObject *values[] = {

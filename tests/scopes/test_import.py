@@ -158,3 +158,21 @@ def test_each_failed_python_allocation_is_a_memory_error_and_no_more(in_child):
 def test_importing_leaves_the_gil_off(in_child):
     said = in_child("import scopes, sys; print(sys._is_gil_enabled())", "-W", "error", "-S")
     assert said == "False"
+
+
+def test_a_module_that_was_not_executed_says_so(in_child):
+    said = in_child("""
+        import importlib.util
+        module = importlib.util.module_from_spec(importlib.util.find_spec("scopes._core"))
+        arguments = {"set_cache_limit": (1,), "set_limit": (1,), "set_implicit_budget": (1,)}
+        arguments |= {"account": (module, 1), "window_peak_bytes": (0,), "allocate": (1, 1, 1, 0)}
+        said = set()
+        for name, function in vars(module).items():
+            if callable(function) and not name.startswith("__"):
+                try:
+                    function(*arguments.get(name, ()))
+                except RuntimeError as error:
+                    said.add(str(error))
+        print(*said)
+    """)
+    assert said == "scopes._core is a module that was not executed: import scopes"

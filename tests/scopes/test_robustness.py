@@ -3,6 +3,8 @@
 Each runs in a child, whose exit status and silence are asserted.
 """
 
+import sysconfig
+
 import pytest
 
 
@@ -282,3 +284,70 @@ def test_children_forked_while_a_thread_opens_and_closes_end_well(in_child):
         "ignore",
     )
     assert said == "{0} True"
+
+
+@pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="the collector has another order there"
+)
+def test_what_is_used_while_the_collector_takes_the_module_away_raises(in_child):
+    """A finalizer keeps no more than a weak reference, and so saves nothing from being collected.
+
+    What the collector found is taken apart in the order it was made in: the module first, then
+    `first`, which holds the last segment of foreign memory. The release of that uses the rest.
+    """
+    said = in_child(
+        """
+        import ctypes, gc, importlib.util, weakref
+        import scopes
+        from scopes import _core
+
+        class Rest:
+            def __del__(self):
+                late.append(weakref.ref(self))
+
+        def use(address):
+            rest = late[0]()
+            again = rest.open()
+            uses = {
+                "allocate": again.allocate, "adopt": again.adopt, "pin": rest.pin,
+                "slice": lambda *_: rest.segment[1:2], "enter": lambda *_: again.__enter__(),
+                "enter again": lambda *_: again.__enter__(), "closed": rest.allocate,
+                "read": lambda *_: rest.segment[0], "statistics": rest.statistics,
+                "of the scope": again.statistics, "account": rest.account,
+            }
+            arguments = {"allocate": (1,), "adopt": (4096, 1), "closed": (1,), "account": ({1}, 1)}
+            for name, function in uses.items():
+                try:
+                    function(*arguments.get(name, ()))
+                    print(name, "works", sep=": ")
+                except RuntimeError as error:
+                    print(name, error, sep=": ")
+            again.close()
+
+        late, memory = [], ctypes.create_string_buffer(1)
+        gc.disable()
+        module = importlib.util.module_from_spec(importlib.util.find_spec("scopes._core"))
+        first, rest = [], Rest()
+        first.append(first)
+        module.__loader__.exec_module(module)
+        scope = module.SharedScope()
+        scope.callback(bool)
+        rest.rest, rest.open, rest.allocate = rest, module.SharedScope, scope.allocate
+        rest.segment = scope.allocate(16)
+        rest.pin = rest.segment.pin
+        rest.statistics, rest.account = module.statistics, module.account
+        with scopes.SharedScope() as foreign:
+            first.append(foreign.adopt(ctypes.addressof(memory), 1, use))
+            bytes(memoryview(first[1]))
+        del module, first, rest, scope, foreign
+        gc.collect()
+        """,
+        "-W",
+        "ignore",
+    )
+    gone = "scopes can't be used any more: its module is gone"
+    told = dict(line.split(": ", 1) for line in said.splitlines())
+    assert told.pop("enter") == "works"
+    assert told.pop("enter again").startswith("the shared scope at")
+    assert told.pop("read").startswith("the shared scope at")
+    assert (len(told), set(told.values())) == (8, {gone})

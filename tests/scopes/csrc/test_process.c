@@ -59,8 +59,8 @@ int main(void)
 {
     pthread_t threads[THREADS];
     arena_figures figures;
-    process_watch_forks();
-    process_watch_forks(); /* once is enough */
+    EXPECT(process_watch_forks() == 0);
+    EXPECT(process_watch_forks() == 0); /* once is enough */
     shared = arena_new();
     for (size_t i = 0; i < THREADS; i++)
         EXPECT(pthread_create(&threads[i], NULL, lease_and_drop, NULL) == 0);
