@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 import threading
+import traceback
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -118,6 +120,29 @@ def in_child():
         )
         assert (done.returncode, done.stderr) == (status, stderr)
         return done.stdout.strip()
+
+    return run
+
+
+@pytest.fixture
+def forked():
+    """Runs a function in a forked child, and asserts that it returned there."""
+
+    def run(function):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
+            child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                function()
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
 
     return run
 

@@ -1,37 +1,10 @@
 """A forked child reads what it inherits, counts for itself, and touches nothing of the parent."""
 
 import gc
-import os
-import warnings
 
 import pytest
 
 import scopes
-
-
-@pytest.fixture
-def forked():
-    """Runs a function in a forked child, and asserts that it returned there."""
-
-    def run(function):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
-            child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                function()
-                status = 0
-            except BaseException:
-                import traceback
-
-                traceback.print_exc()
-            finally:
-                os._exit(status)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
-
-    return run
 
 
 def test_a_child_reads_inherited_segments(scope, forked):

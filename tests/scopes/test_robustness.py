@@ -287,7 +287,8 @@ def test_children_forked_while_a_thread_opens_and_closes_end_well(in_child):
 
 
 @pytest.mark.skipif(
-    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="the collector has another order there"
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+    reason="the collector has another order there",
 )
 def test_what_is_used_while_the_collector_takes_the_module_away_raises(in_child):
     """A finalizer keeps no more than a weak reference, and so saves nothing from being collected.
