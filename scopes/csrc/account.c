@@ -1,58 +1,12 @@
-/* Foreign memory that counts towards the byte budget until its object dies.
- *
- * An account is a weak reference to the object whose callback, bound to the account, ends it. A list of
- * the module owns it until then; the collector is not shown the list. */
+/* Foreign memory that counts towards the byte budget until its object dies. */
 #include "arguments.h"
 #include "collect.h"
+#include "watch.h"
 
-struct account_object {
-    PyObject_HEAD
-    core_state *core;    /* never freed, see state.h */
-    PyObject *reference; /* owned: to the object */
-    int64_t nbytes;
-    uint64_t generation; /* of the process that opened it: a child counts its own */
-    struct account_object *prev; /* in core->accounts */
-    struct account_object *next;
-};
-
-typedef struct account_object account_object;
-
-static PyObject *account_end(PyObject *self, PyObject *Py_UNUSED(reference))
+static void account_end(watch_object *watch)
 {
-    account_object *account = (account_object *)self;
-    core_state *state = account->core;
-    if (account->generation == fork_generation())
-        budget_subtract(&state->implicit_budget, account->nbytes);
-    process_lock();
-    if (account->prev != NULL)
-        account->prev->next = account->next;
-    else
-        state->accounts = account->next;
-    if (account->next != NULL)
-        account->next->prev = account->prev;
-    process_unlock();
-    Py_CLEAR(account->reference); /* it holds this function, and with it the account */
-    Py_DECREF(account);
-    Py_RETURN_NONE;
-}
-
-static PyMethodDef account_end_method = {"account_end", account_end, METH_O, NULL};
-
-static account_object *open_account(core_state *state, PyObject *object, size_t nbytes)
-{
-    account_object *account = PyObject_New(account_object, state->account_type);
-    if (account == NULL)
-        return NULL;
-    account->core = state;
-    account->nbytes = (int64_t)nbytes;
-    account->generation = fork_generation();
-    account->prev = account->next = NULL;
-    PyObject *end = PyCFunction_New(&account_end_method, (PyObject *)account);
-    account->reference = end != NULL ? PyWeakref_NewRef(object, end) : NULL;
-    Py_XDECREF(end);
-    if (account->reference == NULL)
-        Py_CLEAR(account);
-    return account;
+    if (watch->generation == fork_generation())
+        budget_subtract(&watch->core->implicit_budget, watch->nbytes);
 }
 
 PyObject *core_account(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
@@ -69,25 +23,15 @@ PyObject *core_account(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         PyErr_Format(PyExc_ValueError, "nbytes must be at most %zu, found %zu", ARENA_MOST, nbytes);
         return NULL;
     }
-    if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(found[0]))) {
-        PyErr_Format(PyExc_TypeError, "obj must support weak references, and a '%s' does not",
-                     Py_TYPE(found[0])->tp_name);
+    if (watch_check(found[0], "obj") < 0)
         return NULL;
-    }
     if (budget_is_over(&state->implicit_budget, (int64_t)nbytes))
         collect_for_budget(state, nbytes);
-    if (state->account_type == NULL)
-        return state_is_gone();
-    account_object *account = open_account(state, found[0], nbytes);
-    if (account == NULL)
+    PyObject *reference = watch_open(state, found[0], account_end, NULL, (int64_t)nbytes);
+    if (reference == NULL)
         return NULL;
-    process_lock();
-    account->next = state->accounts;
-    if (account->next != NULL)
-        account->next->prev = account;
-    state->accounts = account;
-    process_unlock();
-    budget_add(&state->implicit_budget, account->nbytes);
+    Py_DECREF(reference);
+    budget_add(&state->implicit_budget, (int64_t)nbytes);
     Py_RETURN_NONE;
 }
 
@@ -108,27 +52,4 @@ PyObject *core_set_implicit_budget(PyObject *module, PyObject *const *args, Py_s
     budget_set(&state->implicit_budget, found[0] != Py_None ? (int64_t)nbytes : BUDGET_NONE);
     state->collects_when_disabled = when_disabled;
     Py_RETURN_NONE;
-}
-
-static void account_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    Py_XDECREF(((account_object *)self)->reference);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-static PyType_Slot account_slots[] = {{Py_tp_dealloc, account_dealloc}, {0, NULL}};
-
-static PyType_Spec account_spec = {
-    .name = "scopes._core.Account",
-    .basicsize = sizeof(account_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = account_slots,
-};
-
-int account_add_type(PyObject *module, core_state *state)
-{
-    state->account_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &account_spec, NULL);
-    return state->account_type != NULL ? 0 : -1;
 }

@@ -12,7 +12,6 @@ void collect_for_budget(core_state *state, size_t nbytes);
 int64_t collect_for_memory(core_state *state);
 
 /* account.c: foreign memory that counts towards the budget. */
-int account_add_type(PyObject *module, core_state *state);
 PyObject *core_account(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
 PyObject *core_set_implicit_budget(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *names);

@@ -29,7 +29,7 @@ void contention_avoid(core_state *state)
 {
     PyTypeObject *types[] = {
         state->scope_type, state->confined_type, state->shared_type,   state->implicit_type,
-        state->segment_type, state->pin_type,    state->adoption_type, state->account_type,
+        state->segment_type, state->pin_type,    state->adoption_type, state->watch_type,
     };
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         avoid_in_type(types[i]);

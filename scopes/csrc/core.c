@@ -25,3 +25,4 @@
 #include "slabs.c"
 #include "statistics.c"
 #include "thread_token.c"
+#include "watch.c"

@@ -4,6 +4,7 @@
 #include "contention.h"
 #include "errors.h"
 #include "segment.h"
+#include "watch.h"
 
 /* The parent's arena stays as it is: inherited segments can still be read, and nothing of it is reused.
  * What lay free in it is the child's own copy, and goes. Lock of the process held. */
@@ -224,7 +225,7 @@ static int core_exec(PyObject *module)
     if (read_environment(state) < 0 || errors_add(module, state) < 0 ||
         context_add_type(module, state) < 0 || scope_add_types(module, state) < 0 ||
         segment_add_type(module, state) < 0 || pin_add_type(module, state) < 0 ||
-        adoption_add_type(module, state) < 0 || account_add_type(module, state) < 0 ||
+        adoption_add_type(module, state) < 0 || watch_add_type(module, state) < 0 ||
         statistics_add_types(module, state) < 0)
         return -1;
     contention_avoid(state);

@@ -1,5 +1,5 @@
 /* What belongs to the process and not to a module: how often it was forked, and the one lock of all that
- * its threads share without it belonging to a scope: arenas, and the lists of owners and accounts.
+ * its threads share without it belonging to a scope: arenas, and the watches of owners and accounts.
  *
  * The lock is held for a few stores, never where Python code can run, and over each fork: a child finds
  * what it guards in order, and the lock itself free. Under the GIL it is nothing: see atomics.h. */

@@ -20,7 +20,7 @@
  *   statistics                        the lock of the scope
  *   closed, kind                      the atomic word; immutable
  *   owner                             immutable, or the lock of the scope
- *   owner's death, account's end      the lock of the process, for the list they are on
+ *   owner's death, account's end      the lock of the process: of calls of a watch the first counts
  *   segment: export, unexport (buffer
  *   protocol, pin, cdata, __array__)  the lock of the scope; a pin's own mark is atomic
  *   segment: slices, toreadonly       an atomic count of the block; the lock of the scope, for its list
@@ -67,8 +67,6 @@ typedef struct scope_object {
                                       * collector shows its objects to anyone who asks */
     PyObject *adoptions;             /* the same of adoption objects */
     PyObject *owner;                 /* implicit: weak reference to the owner, or NULL */
-    struct scope_object *prev_owned; /* in the module's list, while there is an owner */
-    struct scope_object *next_owned;
     PyObject *weakrefs;
     counter entered;                 /* 1: its with statement has begun */
     unsigned long thread;            /* confined: threading.get_ident() of its thread, for messages */

@@ -31,7 +31,6 @@ static void set_fields(core_state *state, scope_object *scope, enum scope_kind k
     counter_set(&scope->live, 0);
     scope->limit = ARENA_NO_CAP;
     scope->callbacks = scope->adoptions = scope->owner = scope->weakrefs = NULL;
-    scope->prev_owned = scope->next_owned = NULL;
     scope->thread = confined ? PyThread_get_thread_ident() : 0;
     scope->kind = (uint8_t)kind;
     counter_set(&scope->entered, 0);

@@ -60,8 +60,6 @@ typedef struct {
     word generation;        /* of the process, see fork_generation */
     budget implicit_budget;
     _Atomic int collects_when_disabled; /* 1: the budget asks even with gc.disable() */
-    struct account_object *accounts; /* list of the open ones, one reference each */
-    struct scope_object *owned; /* list of the scopes that have an owner, one reference each */
     PyTypeObject *scope_type; /* all below: owned */
     PyTypeObject *confined_type;
     PyTypeObject *shared_type;
@@ -69,7 +67,7 @@ typedef struct {
     PyTypeObject *segment_type;
     PyTypeObject *pin_type;
     PyTypeObject *adoption_type;
-    PyTypeObject *account_type;
+    PyTypeObject *watch_type;
     PyTypeObject *context_type;
     PyTypeObject *statistics_type;
     PyTypeObject *scope_statistics_type;

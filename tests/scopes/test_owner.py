@@ -3,6 +3,7 @@
 import gc
 import sys
 import weakref
+from contextlib import suppress
 
 import pytest
 
@@ -213,3 +214,41 @@ def test_ten_thousand_owners_leave_nothing_behind():
     del things, thing
     after = scopes.statistics()
     assert (after.live_bytes, after.open_scopes) == (before.live_bytes, before.open_scopes)
+
+
+def test_the_callback_of_a_watched_object_counts_once_whoever_calls_it(in_child):
+    said = in_child("""
+        import weakref, scopes
+        for number in range(50):
+            owner, ran = {number}, []
+            scopes.account(owner, 1000)
+            scopes.ImplicitScope(owner=owner).callback(ran.append, number)
+            for reference in weakref.getweakrefs(owner):
+                for _ in range(3):
+                    reference.__callback__(reference)
+            del owner, reference
+            assert ran == [number], ran
+        figures = scopes.statistics()
+        print(figures.open_scopes, figures.implicit_bytes)
+    """)
+    assert said == "0 0"
+
+
+def test_an_owner_that_dies_at_any_depth_of_calls_closes_its_scope():
+    before, limit = scopes.statistics(), sys.getrecursionlimit()
+
+    def clear_at(depth, box):
+        if depth == 0:
+            box.clear()
+        else:
+            clear_at(depth - 1, box)
+
+    for depth in range(limit - 300, limit):
+        box = [Thing()]
+        scopes.ImplicitScope(owner=box[0]).allocate(1)
+        scopes.account(box[0], 1)
+        with suppress(RecursionError):
+            clear_at(depth, box)
+        box.clear()
+    after = scopes.statistics()
+    assert (after.open_scopes, after.implicit_bytes) == (before.open_scopes, before.implicit_bytes)
