@@ -21,7 +21,6 @@ COMPILER = shutil.which("gcc") or shutil.which("clang")
 
 #: Macros of Python.h, and the functions that faults.h knows them by.
 MACROS = {
-    "PyCFunction_New": "PyCMethod_New",
     "PyObject_CallMethod": "_PyObject_CallMethod_SizeT",
     "PyObject_GC_New": "_PyObject_GC_New",
     "PyObject_New": "_PyObject_New",
@@ -31,7 +30,7 @@ MACROS = {
 #: What stands before a parenthesis as well, and parameters that are functions of the caller's.
 NOT_CALLS = {"if", "else", "for", "while", "do", "return", "sizeof", "defined", "int", "void"}
 NOT_CALLS |= {"offsetof", "_Atomic", "UINT64_C", "PyDoc_STR", "PyDoc_STRVAR", "Py_UNUSED"}
-NOT_CALLS |= {"visit", "run"}
+NOT_CALLS |= {"visit", "run", "died"}
 
 
 def built_with_faults():

@@ -210,7 +210,6 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
 #define pthread_key_create(...) FAULT(pthread_key_create, fault_errno)(__VA_ARGS__)
 #define pthread_setspecific(...) FAULT(pthread_setspecific, fault_errno)(__VA_ARGS__)
 
-#define PyCMethod_New(...) FAULT(PyCMethod_New, fault_object)(__VA_ARGS__)
 #define PyErr_Format(...) FAULT(PyErr_Format, fault_object)(__VA_ARGS__)
 #define PyErr_NewExceptionWithDoc(...) FAULT(PyErr_NewExceptionWithDoc, fault_object)(__VA_ARGS__)
 #define PyErr_ResourceWarning(...) FAULT(PyErr_ResourceWarning, fault_negative)(__VA_ARGS__)
@@ -270,7 +269,7 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
  * PySlice_AdjustIndices PySlice_Check PyStructSequence_SetItem PyThread_get_thread_ident PyTuple_Check
  * PyTuple_GET_ITEM PyTuple_GET_SIZE PyTuple_SET_ITEM PyType_GetDict PyType_GetModuleState
  * PyType_SUPPORTS_WEAKREFS PyUnicode_Check PyUnicode_CompareWithASCIIString
- * PyUnstable_Object_EnableDeferredRefcount PyVectorcall_NARGS Py_CLEAR Py_DECREF Py_INCREF Py_IS_TYPE
+ * PyUnstable_Object_EnableDeferredRefcount PyVectorcall_NARGS Py_CLEAR Py_DECREF Py_IS_TYPE
  * Py_NewRef Py_SETREF Py_SET_REFCNT Py_SET_TYPE Py_TYPE Py_VISIT Py_XDECREF Py_XNewRef
  * _Py_NewReference __builtin_clzll __builtin_ctzll __builtin_expect assert
  * atomic_compare_exchange_weak_explicit atomic_exchange atomic_fetch_add atomic_fetch_add_explicit

@@ -152,9 +152,9 @@ def all_types():
     owner = set()
     scope = scopes.ImplicitScope()
     scopes.account(owner, 0)
-    account = weakref.getweakrefs(owner)[0].__callback__.__self__
+    watch = weakref.getweakrefs(owner)[0].__callback__
     adoption = next(o for o in gc.get_referents(scope.adopt(4096, 0)) if o not in (scope, Segment))
-    others = [type(account), type(adoption), type(scope.allocate(0).pin())]
+    others = [type(watch), type(adoption), type(scope.allocate(0).pin())]
     others.append(type(vars(scopes.SharedScope)["__enter__"]))
     return others + [thing for thing in vars(_core).values() if isinstance(thing, type)]
 
