@@ -11,10 +11,19 @@ typedef struct {
     PyObject *generation_key; /* the interned str "generation" */
     PyObject *gc_callbacks;   /* the list gc.callbacks, the one that the collector reads */
     PyObject *gc_recorder_type;
+    PyObject *sampler_type;
 } probe_state;
 
 /* The type spec of GCRecorder (probe_gc.c). */
 extern PyType_Spec gc_recorder_spec;
+
+/* The type spec of Sampler, and tsc_hz(span), METH_O (probe_sampler.c). */
+extern PyType_Spec sampler_spec;
+PyObject *probe_tsc_hz(PyObject *module, PyObject *argument);
+
+/* thread_user_time_ns() and thread_user_time_by_id_ns(), both METH_NOARGS (probe_cpu.c). */
+PyObject *probe_thread_user_time_ns(PyObject *module, PyObject *ignored);
+PyObject *probe_thread_user_time_by_id_ns(PyObject *module, PyObject *ignored);
 
 /* read_held(path) and write_held(path, data), both METH_VARARGS (probe_proc.c). */
 PyObject *probe_read_held(PyObject *module, PyObject *args);

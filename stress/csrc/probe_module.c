@@ -34,7 +34,14 @@ static int module_exec(PyObject *module)
     if (state->gc_recorder_type == NULL) {
         return -1;
     }
-    return PyModule_AddType(module, (PyTypeObject *)state->gc_recorder_type);
+    if (PyModule_AddType(module, (PyTypeObject *)state->gc_recorder_type) < 0) {
+        return -1;
+    }
+    state->sampler_type = PyType_FromModuleAndSpec(module, &sampler_spec, NULL);
+    if (state->sampler_type == NULL) {
+        return -1;
+    }
+    return PyModule_AddType(module, (PyTypeObject *)state->sampler_type);
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
@@ -43,6 +50,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->generation_key);
     Py_VISIT(state->gc_callbacks);
     Py_VISIT(state->gc_recorder_type);
+    Py_VISIT(state->sampler_type);
     return 0;
 }
 
@@ -52,6 +60,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->generation_key);
     Py_CLEAR(state->gc_callbacks);
     Py_CLEAR(state->gc_recorder_type);
+    Py_CLEAR(state->sampler_type);
     return 0;
 }
 
@@ -68,8 +77,25 @@ PyDoc_STRVAR(write_held_doc,
 "write_held($module, path, data, /)\n--\n\n"
 "Write bytes to a file in /proc in one call, without giving up the GIL. OSError names the file.");
 
+PyDoc_STRVAR(tsc_hz_doc,
+"tsc_hz($module, span, /)\n--\n\n"
+"Ticks a second of the processor's counter, held against CLOCK_MONOTONIC for `span` seconds (0.001\n"
+"to 10, else ValueError); None where there is no rdtscp or the rate is not constant.");
+
+PyDoc_STRVAR(thread_user_time_ns_doc,
+"thread_user_time_ns($module, /)\n--\n\n"
+"Nanoseconds that the calling thread has spent in user mode, by the kernel's shortest way.");
+
+PyDoc_STRVAR(thread_user_time_by_id_ns_doc,
+"thread_user_time_by_id_ns($module, /)\n--\n\n"
+"Nanoseconds that the calling thread has spent in user mode, by the clock under the thread's own id.");
+
 static PyMethodDef module_methods[] = {
     {"read_held", probe_read_held, METH_VARARGS, read_held_doc},
+    {"thread_user_time_ns", probe_thread_user_time_ns, METH_NOARGS, thread_user_time_ns_doc},
+    {"thread_user_time_by_id_ns", probe_thread_user_time_by_id_ns, METH_NOARGS,
+     thread_user_time_by_id_ns_doc},
+    {"tsc_hz", probe_tsc_hz, METH_O, tsc_hz_doc},
     {"write_held", probe_write_held, METH_VARARGS, write_held_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -89,7 +115,7 @@ static PyModuleDef_Slot module_slots[] = {
 static struct PyModuleDef probe_module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "stress._probe",
-    .m_doc = "Probes that have to live inside the interpreter: what the collector does.",
+    .m_doc = "Probes that have to live inside the interpreter or at the clock.",
     .m_size = sizeof(probe_state),
     .m_methods = module_methods,
     .m_slots = module_slots,
