@@ -15,6 +15,9 @@ class Stress:
     #: itself; empty where there are no threads, or where they run wherever the measured one may.
     cpus: frozenset[int] = frozenset()
 
+    #: The kernel's ids of the stress threads.
+    thread_ids: tuple[int, ...] = ()
+
     def park(self) -> None:
         """Let the stress threads sleep; returns when the last of them is parked."""
 

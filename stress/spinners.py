@@ -50,7 +50,8 @@ class PythonSpinners(Stress):
         except BaseException:
             self.close()
             raise
-        self.cpus = move_away(thread.native_id or 0 for thread in self._threads)
+        self.thread_ids = tuple(thread.native_id or 0 for thread in self._threads)
+        self.cpus = move_away(self.thread_ids)
 
     def _start(self, count: int) -> None:
         for index in range(count):
@@ -135,9 +136,10 @@ class NativeSpinners(Stress):
             )
         self._spinners = spinners
         try:
-            self.cpus = move_away(
+            self.thread_ids = tuple(
                 self._lib.spinners_thread_id(spinners, index) for index in range(count)
             )
+            self.cpus = move_away(self.thread_ids)
         except BaseException:
             self.close()
             raise

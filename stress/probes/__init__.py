@@ -7,7 +7,7 @@ metric  Metric: name, unit, aggregation, direction, resolution
 gc      gc.time, gc.count, gc.pause.max, gc.share
 rss     rss.peak, rss.growth
 native  native.peak
-cpu     score.cpu
+cpu     score.cpu, cpu.user, cpu.system, cpu.norm; thread_clocks has five ways to read user time
 """
 
 from collections.abc import Iterable

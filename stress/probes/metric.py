@@ -10,7 +10,8 @@ class Metric:
 
     name: as in tables and files ("gc.time"). unit: of one value. agg: how the values of a run make
     one figure. better: the direction that is an improvement. floor: the resolution in the same
-    unit; nothing is claimed below it, and 0 says that every value counts.
+    unit; nothing is claimed below it, and 0 says that every value counts. note: what a reader of
+    the figure should know, as the end of a sentence; mostly nothing.
     """
 
     name: str
@@ -18,3 +19,4 @@ class Metric:
     agg: Literal["sum", "max", "mean"]
     better: Literal["lower", "higher"]
     floor: float
+    note: str = ""

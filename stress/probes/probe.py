@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from stress.base import Stress
 from stress.probes.metric import Metric
 
 #: The figures of one window by metric name; None for one that this window can't tell, such as a
@@ -25,6 +26,10 @@ class Probe(ABC):
 
     #: Why nothing can be measured here, found when the probe is made; None where it can.
     unsupported: str | None = None
+
+    def attach(self, stress: Stress, threads: tuple[int, ...]) -> None:  # noqa: B027
+        """Learn of the stress and of threads that are measured beside the calling one, by their
+        idents. Most probes are of the whole process and need neither."""
 
     @abstractmethod
     def before(self) -> None:

@@ -13,6 +13,7 @@ window.record(duration, operations=loops)
 import math
 from collections.abc import Iterable
 
+from stress.base import Stress
 from stress.probes.metric import Metric
 from stress.probes.probe import Probe
 
@@ -42,6 +43,13 @@ class Window:
         }
         self._recorded = 0
         self._is_open = self._is_unrecorded = False
+
+    def attach(self, stress: Stress, threads: Iterable[int] = ()) -> None:
+        """What the probes are told before the first window: the stress of the process, and threads
+        that are measured beside the one that opens the windows, by their idents."""
+        idents = tuple(threads)
+        for probe in self.probes:
+            probe.attach(stress, idents)
 
     def open(self) -> None:
         """Begin a window; RuntimeError when one is open."""
@@ -115,5 +123,6 @@ class Window:
             "agg": metric.agg,
             "better": metric.better,
             "floor": metric.floor,
+            **({"note": metric.note} if metric.note else {}),
             "values": self._values[metric.name][self._recorded - last :],
         }

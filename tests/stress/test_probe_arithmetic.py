@@ -2,7 +2,7 @@
 
 import pytest
 
-from stress.probes.cpu import cpu_figures
+from stress.probes.cpu import CPUTimes, Snapshot, clock_id, process_figures, score_figures
 from stress.probes.gc import Collections, gc_figures
 from stress.probes.rss import Resident, parse_status, resolution, rss_figures
 
@@ -38,15 +38,80 @@ def test_gc_share_of_no_time_is_not_measurable():
 
 @pytest.mark.parametrize(("duration_ns", "expected"), [(250_000_000, 0.25e-6), (10**10, 1e-5)])
 def test_cpu_time_is_per_operation(duration_ns, expected):
-    assert cpu_figures(5, 5 + duration_ns, 1_000_000) == {"score.cpu": pytest.approx(expected)}
+    assert score_figures(5, 5 + duration_ns, 1_000_000) == {"score.cpu": pytest.approx(expected)}
 
 
 def test_a_cpu_clock_that_does_not_move_is_zero():
-    assert cpu_figures(7, 7, 10) == {"score.cpu": 0}
+    assert score_figures(7, 7, 10) == {"score.cpu": 0}
 
 
 def test_cpu_time_of_no_operation_is_not_measurable():
-    assert cpu_figures(0, 10, 0) == {"score.cpu": None}
+    assert score_figures(0, 10, 0) == {"score.cpu": None}
+
+
+NOBODY: dict[int, CPUTimes] = {}
+UNKNOWN = {"cpu.user": None, "cpu.system": None, "cpu.norm": None}
+MS = 1_000_000
+
+
+@pytest.mark.parametrize("duration_ms", [250, 10_000])
+def test_cpu_figures_of_the_process_are_differences(duration_ms):
+    busy = duration_ms * MS
+    before = Snapshot(CPUTimes(user=40 * MS, ticked=60 * MS, exact=61 * MS), NOBODY)
+    after = Snapshot(
+        CPUTimes(user=40 * MS + busy, ticked=64 * MS + busy, exact=61 * MS + busy), NOBODY
+    )
+    assert process_figures(before, after, 1000) == {
+        "cpu.user": duration_ms / 1000,
+        "cpu.system": 0.004,
+        "cpu.norm": pytest.approx(duration_ms / 1e6),
+    }
+
+
+def test_a_process_that_does_nothing_has_cpu_figures_of_zero():
+    snapshot = Snapshot(CPUTimes(5, 6, 7), {1: CPUTimes(1, 2, 3)})
+    assert process_figures(snapshot, snapshot, 10) == dict.fromkeys(UNKNOWN, 0)
+
+
+def test_threads_that_are_left_out_do_not_count():
+    before = Snapshot(
+        CPUTimes(0, 0, 0), {7: CPUTimes(0, 0, 0), 8: CPUTimes(5 * MS, 5 * MS, 5 * MS)}
+    )
+    after = Snapshot(
+        CPUTimes(100 * MS, 120 * MS, 118 * MS),
+        {7: CPUTimes(40 * MS, 48 * MS, 50 * MS), 8: CPUTimes(25 * MS, 25 * MS, 23 * MS)},
+    )
+    assert process_figures(before, after, 1) == {
+        "cpu.user": pytest.approx(0.040),
+        "cpu.system": pytest.approx(0.012),
+        "cpu.norm": pytest.approx(0.050),
+    }
+
+
+def test_a_left_out_thread_that_vanished_makes_cpu_figures_not_measurable():
+    before = Snapshot(CPUTimes(0, 0, 0), {7: CPUTimes(0, 0, 0)})
+    assert process_figures(before, Snapshot(CPUTimes(9, 9, 9), NOBODY), 1) == UNKNOWN
+
+
+def test_cpu_figures_without_the_clocks_are_not_measurable():
+    assert process_figures(None, None, 1) == UNKNOWN
+
+
+def test_a_tick_between_the_readings_of_a_snapshot_is_no_negative_time():
+    before = Snapshot(CPUTimes(user=0, ticked=4 * MS, exact=0), NOBODY)
+    after = Snapshot(CPUTimes(user=4 * MS, ticked=4 * MS, exact=0), NOBODY)
+    assert process_figures(before, after, 1)["cpu.system"] == 0
+
+
+def test_process_cpu_time_of_no_operation_is_not_measurable():
+    snapshot = Snapshot(CPUTimes(0, 0, 0), NOBODY)
+    assert process_figures(snapshot, snapshot, 0)["cpu.norm"] is None
+
+
+def test_ids_of_clocks_are_those_of_the_kernel():
+    # include/linux/posix-timers_types.h: ~id << 3, plus 4 for a thread, plus what is counted
+    assert clock_id(counts=2) == -8 + 2
+    assert clock_id(counts=1, thread_id=5) == -48 + 4 + 1
 
 
 def test_rss_growth_is_over_the_start():

@@ -8,12 +8,14 @@ import time
 import pytest
 
 from stress import probes
+from stress.base import Stress
 from stress.probes import DEFAULT_PROBES, PROBES, native, rss
-from stress.probes.cpu import CPUProbe
+from stress.probes.cpu import TICK_S, CPUProbe, read_times
 from stress.probes.gc import GCProbe
 from stress.probes.highwater import HighWater
 from stress.probes.native import NativeProbe
 from stress.probes.rss import RSSProbe
+from stress.spinners import SPINNERS
 
 MIB = 1 << 20
 SIZE = 64 * MIB
@@ -47,7 +49,7 @@ def test_the_default_probes_exist_and_have_their_metrics():
         "gc": ["gc.time", "gc.count", "gc.pause.max", "gc.share"],
         "rss": ["rss.peak", "rss.growth"],
         "native": ["native.peak"],
-        "cpu": ["score.cpu"],
+        "cpu": ["score.cpu", "cpu.user", "cpu.system", "cpu.norm"],
     }
 
 
@@ -233,3 +235,87 @@ def test_cpu_time_of_other_threads_and_waiting_do_not_count():
     other.join()
     probe.after()
     assert probe.figures(10.0, 1)["score.cpu"] < 0.05
+
+
+def test_cpu_time_of_threads_that_ended_in_the_window_is_in_the_process_totals():
+    spent = []
+
+    def work():
+        burn(0.03)
+        spent.append(time.thread_time())
+
+    probe = CPUProbe()
+    probe.before()
+    for _ in range(2):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    probe.after()
+    assert probe.figures(10.0, 1)["cpu.norm"] >= sum(spent)
+
+
+def test_busy_loops_are_user_time():
+    probe = CPUProbe()
+    probe.before()
+    stop = time.thread_time() + max(0.05, 10 * TICK_S)
+    while time.thread_time() < stop:
+        sum(range(20_000))
+    probe.after()
+    figures = probe.figures(10.0, 1)
+    assert figures["cpu.user"] > figures["cpu.system"]
+
+
+def test_a_kernel_that_counts_in_ticks_is_told_of():
+    notes = {metric.name: metric.note for metric in CPUProbe.metrics if metric.note}
+    ticks = f"counted in ticks of {1000 * TICK_S:g} ms"
+    assert notes == (dict.fromkeys(["cpu.user", "cpu.system"], ticks) if TICK_S > 1e-6 else {})
+
+
+class Crowd(Stress):
+    """A stress of threads that somebody else has started."""
+
+    def __init__(self, *thread_ids):
+        self.thread_ids = thread_ids
+
+
+def test_a_thread_to_leave_out_that_is_gone_makes_process_figures_not_measurable():
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    probe = CPUProbe()
+    probe.attach(Crowd(thread.native_id), ())
+    probe.before()
+    ended.set()
+    thread.join()
+    probe.after()
+    figures = probe.figures(10.0, 1)
+    assert figures["score.cpu"] is not None
+    assert figures["cpu.norm"] is figures["cpu.user"] is figures["cpu.system"] is None
+
+
+@pytest.mark.parametrize("kind", SPINNERS)
+def test_cpu_time_of_the_stress_threads_is_left_out(kind, eventually):
+    if kind == "native":
+        pytest.importorskip("stress._native")
+    stress = SPINNERS[kind](2)
+    window = probes.Window([CPUProbe()])
+    window.attach(stress)
+    try:
+        before = exact_s(stress)
+        window.open()
+        stress.unpark()
+        eventually(lambda: exact_s(stress) - before > 0.5)
+        stress.park()
+        window.close()
+        theirs = exact_s(stress) - before
+    finally:
+        stress.close()
+    window.record(10.0, 1)
+    figures = {name: record["values"][0] for name, record in window.metrics(1).items()}
+    # What is left is the work of this thread, which looks on and can't take a core of its own.
+    assert 0 < figures["cpu.norm"] < figures["score.cpu"] + theirs / 10
+
+
+def exact_s(stress):
+    """Seconds that the stress threads have kept a core busy."""
+    return sum(read_times(thread).exact for thread in stress.thread_ids) / 1e9

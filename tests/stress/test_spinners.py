@@ -73,6 +73,13 @@ def test_every_spinner_has_its_thread(options, thread_ids, eventually):
     eventually(lambda: thread_ids() <= before)
 
 
+def test_a_stress_tells_the_ids_of_its_threads(options, thread_ids):
+    before = thread_ids()
+    with stressed(StressMode.THREADS, options) as stress:
+        assert set(stress.thread_ids) == thread_ids() - before
+        assert len(stress.thread_ids) == options.threads
+
+
 def test_parking_and_unparking_twice_is_harmless(stress, eventually):
     stress.park()
     stress.unpark()
