@@ -6,7 +6,9 @@ a suite, a stress mode or a probe; any other pyperf file is read as one without 
 
     errors      ResultsError, the one exception for bad files and places
     names       names of benchmarks and sizes
+    histogram   times of single calls, as HdrHistogram has them, and their percentiles
     schema      what the metadata of a run holds, checked on the way in and out
+    samples     the single calls of a run, and their percentiles as figures
     expand      a score with its figures -> further benchmarks that pyperf can compare
     parse       the JSON of a file -> rows
     model       Results and Row: a file in memory
@@ -15,6 +17,8 @@ a suite, a stress mode or a probe; any other pyperf file is read as one without 
     units       the unit and the decimals that fit a column of numbers
     table       rows -> lines in the layout of JMH
     formats     lines -> text, CSV, Markdown, JSON
+    findings    what every finding is made of
+    tails       what the mean of single calls hides
     words       what the figures say, in plain sentences
     show        a table with its words; `python -m results show FILE`
 """

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyperf
 
-from results import schema
+from results import samples, schema
 from results.errors import ResultsError
 from results.names import format_metric_name
 from results.schema import Figures, Metric
@@ -49,20 +49,20 @@ def tagged(benchmark: pyperf.Benchmark) -> pyperf.Benchmark:
 def expand(benchmark: pyperf.Benchmark) -> list[pyperf.Benchmark]:
     """The benchmarks of the metrics of a score, each with as many runs and values as the score.
 
-    ResultsError, with benchmark and run, for figures that don't fit the values.
+    A percentile has one value a process. ResultsError, with benchmark and run, for figures that
+    don't fit the values.
     """
     place = f"benchmark {benchmark.get_name()!r}"
-    figures = schema.join(
-        [
-            schema.figures_of_run(run.get_metadata(), len(run.values), f"{place}, run {index}")
-            for index, run in enumerate(benchmark.get_runs(), 1)
-            if run.values
-        ],
-        place,
-    )
+    runs = [
+        (run.get_metadata(), len(run.values), f"{place}, run {index}")
+        for index, run in enumerate(benchmark.get_runs(), 1)
+        if run.values
+    ]
+    figures = schema.join([schema.figures_of_run(*run) for run in runs], place)
+    percentiles = samples.percentiles([samples.of_run(found, place) for found, _, place in runs])
     return [
         _metric_benchmark(benchmark, found)
-        for found in figures.values()
+        for found in (percentiles | figures).values()
         if found.unsupported is None and not found.missing and found.metric.better == "lower"
     ]
 
@@ -86,7 +86,8 @@ def _shared_metadata(score: pyperf.Benchmark, metric: Metric) -> dict[str, Any]:
     metadata = {
         key: value
         for key, value in score.get_metadata().items()
-        if key not in (*_OF_THE_SCORE, *_CALIBRATION) and not key.startswith(schema.METRICS_KEY)
+        if key not in (*_OF_THE_SCORE, *_CALIBRATION, samples.SAMPLES_KEY)
+        and not key.startswith(schema.METRICS_KEY)
     }
     per_operation = "/op" if metric.extensive else ""
     return metadata | {

@@ -9,7 +9,7 @@ from typing import Literal, TextIO, cast
 
 import pyperf
 
-from results import schema
+from results import samples, schema
 from results.errors import ResultsError
 from results.expand import expand, tagged
 from results.model import Results
@@ -89,6 +89,11 @@ def append(path: str | os.PathLike[str], score_benchmarks: Sequence[pyperf.Bench
         if name not in scores:
             scores[name] = score
             continue
+        if _is_sampled(score) != _is_sampled(scores[name]):
+            raise ResultsError(
+                f"{path}: benchmark {name!r}: expected runs that were all timed call by call or"
+                " none of them, found both"
+            )
         try:
             scores[name].add_runs(tagged(score))
         except ValueError as error:
@@ -101,6 +106,10 @@ def _scores(path: Path) -> list[pyperf.Benchmark]:
     with _open(path, "r") as file:
         suite = pyperf.BenchmarkSuite.loads(file.read())
     return [bench for bench in suite if schema.METRIC_KEY not in bench.get_metadata()]
+
+
+def _is_sampled(score: pyperf.Benchmark) -> bool:
+    return any(samples.SAMPLES_KEY in run.get_metadata() for run in score.get_runs())
 
 
 def _write_at_once(path: Path, suite: pyperf.BenchmarkSuite, overwrite: bool) -> None:

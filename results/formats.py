@@ -7,9 +7,13 @@ figures in the units of the file.
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from results.histogram import LEAST_BEYOND
+from results.model import Row
+from results.samples import AGGREGATION as SAMPLED
+from results.samples import CLOCK_KEY
 from results.schema import SCORE
 from results.statistics import CONFIDENCE, LEAST_PROCESSES
 from results.table import Line, State, Table
@@ -69,7 +73,8 @@ def csv_text(table: Table) -> str:
         value = found.value if line.state is State.MEASURED else line.state.value
         error = found.error if found.error is not None else _error_text(line)
         counts = (line.metric, line.figures.metric.agg, found.count, found.processes)
-        last = (value, error, line.figures.metric.unit, line.figures.unsupported or "")
+        note = line.figures.unsupported or line.figures.metric.note
+        last = (value, error, line.figures.metric.unit, note)
         writer.writerow(dict(zip(columns, (*cell, *counts, *last), strict=True)))
     return out.getvalue()
 
@@ -90,6 +95,7 @@ def json_text(table: Table, words: Sequence[str]) -> str:
                 "inner_loops": row.inner_loops,
                 SCORE: _figure(line),
                 "metrics": {},
+                **_samples(row),
             },
         )
         if not line.is_score:
@@ -118,18 +124,56 @@ def notes(table: Table) -> list[str]:
     if few:
         has = " or ".join(map(str, sorted(few)))
         found.append(f"n/a: an error needs {LEAST_PROCESSES} processes or more, there are {has}.")
-    gaps = dict.fromkeys(line.metric for line in table.lines if line.figures.missing)
+    gaps = dict.fromkeys(
+        line.metric for line in table.lines if line.figures.missing and not line.figures.merged
+    )
     if gaps:
         found.append(f"n/a: {', '.join(gaps)}: not measurable in some or all of the values.")
-    reasons: dict[str, list[str]] = {}
-    for line in table.lines:
-        if line.figures.unsupported is not None:
-            reasons.setdefault(line.figures.unsupported, []).append(line.metric)
-    for reason, metrics in reasons.items():
-        found.append(f"unsupported: {', '.join(dict.fromkeys(metrics))}: {reason}.")
+    found += _notes_on_samples(table)
+    reasons = _metrics_by(table, lambda line: line.figures.unsupported)
+    found += [f"unsupported: {metrics}: {reason}." for reason, metrics in reasons.items()]
+    remarks = _metrics_by(table, lambda line: line.figures.metric.note)
+    found += [f"{metrics}: {remark}." for remark, metrics in remarks.items()]
     if any(line.below_floor for line in table.lines):
         found.append("<: measured, and below the resolution of the metric.")
     return found
+
+
+def _metrics_by(table: Table, text: Callable[[Line], str | None]) -> dict[str, str]:
+    """The names of the metrics, by the text that is told of them."""
+    found: dict[str, dict[str, None]] = {}
+    for line in table.lines:
+        told = text(line)
+        if told:
+            found.setdefault(told, {})[line.metric] = None
+    return {told: ", ".join(metrics) for told, metrics in found.items()}
+
+
+def _notes_on_samples(table: Table) -> list[str]:
+    """How single calls were timed, and which percentiles their number can't carry."""
+    found = []
+    overheads = [line.row.samples.overhead for line in table.lines if line.row.samples]
+    if overheads:
+        clocks = dict.fromkeys(str(line.row.metadata.get(CLOCK_KEY, "")) for line in table.lines)
+        by = " by " + ", ".join(filter(None, clocks)) if any(clocks) else ""
+        least, most = (f"{1e9 * seconds:.0f}" for seconds in (min(overheads), max(overheads)))
+        range_ = least if least == most else f"{least} to {most}"
+        found.append(f"{SAMPLED}: single calls timed{by}, with {range_} ns of the sampler in each.")
+    few = dict.fromkeys(
+        line.metric for line in table.lines if line.figures.merged and line.estimate.value is None
+    )
+    if few:
+        found.append(f"n/a: {', '.join(few)}: fewer than {LEAST_BEYOND} calls took longer.")
+    return found
+
+
+def _samples(row: Row) -> dict[str, Any]:
+    """The calls of all processes together, where single calls were timed."""
+    if row.samples is None:
+        return {}
+    histogram = row.samples.histogram
+    facts = {"count": histogram.count, "overhead": row.samples.overhead}
+    return {"samples": facts | {"histogram": histogram.encode()}}
 
 
 def _figure(line: Line) -> dict[str, Any]:
@@ -144,6 +188,7 @@ def _figure(line: Line) -> dict[str, Any]:
         "aggregation": metric.agg,
         "better": metric.better,
         "floor": metric.floor,
+        "note": metric.note,
         "count": found.count,
         "processes": found.processes,
         "values": [list(values) for values in line.figures.by_process],
@@ -183,10 +228,12 @@ def _error_text(line: Line) -> str:
 
 
 def _aggregation(line: Line) -> str:
-    """JMH's "avgt" for a time per operation; what the figure is of all values otherwise."""
+    """JMH's words for a time per operation; what the figure is of all values otherwise."""
     if line.state is State.UNSUPPORTED:
         return ""
     metric = line.figures.metric
+    if line.is_score and line.row.samples:
+        return SAMPLED
     return "avgt" if line.is_score and metric.unit == "s/op" else metric.agg
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from results.samples import Samples
 from results.schema import SCORE, Figures
 
 BASELINE = "baseline"
@@ -17,6 +18,7 @@ class Row:
 
     `loops` (of each process) times `inner_loops` operations make one value. `params` holds the
     usual ones, too, if the file names them. `metadata` is what all its runs have in common.
+    `samples` are the single calls of all processes, and None where none were timed.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Row:
     loops: tuple[int, ...]
     inner_loops: int
     metadata: Mapping[str, Any]
+    samples: Samples | None = None
 
     @property
     def values(self) -> tuple[tuple[float, ...], ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from results import schema
+from results import samples, schema
 from results.errors import ResultsError
 from results.model import Results, Row
 from results.names import parse_name
@@ -115,16 +115,18 @@ def _row(name: str, runs: Sequence[_Run], place: str) -> Row:
     metadata = common(run.metadata for run in measured or runs)
     operation, mode, params = _parts(name, metadata, place)
     metrics = [schema.figures_of_run(run.metadata, len(run.values), run.place) for run in measured]
+    calls = [samples.of_run(run.metadata, run.place) for run in measured]
     return Row(
         name=name,
         operation=operation,
         mode=mode,
         params=params,
         score=Figures(_score_metric(metadata, place), tuple(run.values for run in measured)),
-        metrics=schema.join(metrics, place),
+        metrics=samples.percentiles(calls) | schema.join(metrics, place),
         loops=tuple(run.loops for run in measured),
         inner_loops=runs[-1].inner_loops,
         metadata=metadata,
+        samples=samples.merged(calls),
     )
 
 

@@ -35,13 +35,15 @@ BETTER = ("lower", "higher")
 
 @dataclass(frozen=True)
 class Metric:
-    """What a figure is: `unit` as in the file (s, bytes, s/op ...), `floor` its resolution."""
+    """What a figure is: `unit` as in the file (s, bytes, s/op ...), `floor` its resolution, `note`
+    what its readers should know, if there is something."""
 
     name: str
     unit: str
     agg: str = "mean"
     better: str = "lower"
     floor: float = 0.0
+    note: str = ""
 
     @property
     def extensive(self) -> bool:
@@ -50,15 +52,25 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Merged:
+    """What a figure is of the `count` calls of all processes together; None if too few for it."""
+
+    value: float | None
+    count: int
+
+
+@dataclass(frozen=True)
 class Figures:
     """The exact figures of a metric, process by process; none and a reason if `unsupported`.
 
-    A figure is None where it was not measurable in that value.
+    A figure is None where it was not measurable in that value. `merged` is there for a percentile,
+    which is no mean, sum or maximum of those of the processes.
     """
 
     metric: Metric
     by_process: tuple[tuple[float | None, ...], ...] = ()
     unsupported: str | None = None
+    merged: Merged | None = None
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -174,6 +186,7 @@ def _figures(name: str, entry: Any, count: int, place: str) -> Figures:
         _one_of(entry, "agg", AGGREGATIONS, place),
         _one_of(entry, "better", BETTER, place),
         _floor(entry, place),
+        _note(entry, place),
     )
     values = entry.get("values")
     if not isinstance(values, list):
@@ -200,3 +213,10 @@ def _floor(entry: Mapping[str, Any], place: str) -> float:
     if not is_number(floor) or floor < 0:
         raise ResultsError(f"{place}: expected 0 or more as 'floor', found {floor!r}")
     return float(floor)
+
+
+def _note(entry: Mapping[str, Any], place: str) -> str:
+    note = entry.get("note", "")
+    if not isinstance(note, str):
+        raise ResultsError(f"{place}: expected a text as 'note', found {note!r:.40}")
+    return note

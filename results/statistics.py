@@ -33,11 +33,14 @@ class Estimate:
 
 
 def estimate(figures: Figures) -> Estimate:
-    """The sum, maximum or mean over all values, whichever the metric asks for.
+    """The sum, maximum or mean over all values, whichever the metric asks for; a percentile is the
+    one of all calls, and their number its count.
 
     A mean is of the values that were measurable; a sum or a maximum of some is none of all.
     """
     values, processes = figures.values, len(figures.by_process)
+    if figures.merged is not None:
+        return Estimate(figures.merged.value, None, figures.merged.count, processes)
     if not values or (figures.missing and figures.metric.agg != "mean"):
         return Estimate(None, None, len(values), processes)
     if figures.metric.agg == "sum":

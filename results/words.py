@@ -5,12 +5,14 @@ Rows are judged by their figures and never by their names, but for two that MEAS
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from results.findings import Finding, figure, listed, short_name, times, waiting_factor, waits
 from results.model import BASELINE, Results, Row
 from results.schema import SCORE
 from results.statistics import estimate, mean
+from results.tails import tails
 from results.units import brief
 
 CALM = "NONE"
@@ -27,8 +29,6 @@ EXCESS_FACTOR = 2.0
 """And this times that peak, so that a large heap's own fluctuation does not count."""
 SAME_SCORE = 1.1
 """Scores within a tenth look the same; another order of linking moves them as far."""
-WAITING_FACTOR = 1.5
-"""Wall time over CPU time: below, the scheduler alone explains it."""
 MODE_FACTOR = 3.0
 """Score over its score in NONE: below, caches shared with the stress explain it."""
 VAGUE_ERROR = 0.25
@@ -38,15 +38,6 @@ HARNESS_SHARE = 0.25
 
 MOST_LINES = 8
 MOST_THRASHING = 4
-MOST_NAMES = 3
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A sentence and its weight: a doubling of cost or memory weighs 1, a tenth of the time 1."""
-
-    weight: float
-    text: str
 
 
 def words(results: Results) -> list[str]:
@@ -56,17 +47,12 @@ def words(results: Results) -> list[str]:
         *_thrashing(rows),
         *_stressed(rows),
         *_waiting(rows),
+        *tails(rows),
         *_vague(rows),
         *_harness(rows),
     ]
     findings.sort(key=lambda finding: -finding.weight)
     return [finding.text for finding in findings[:MOST_LINES]]
-
-
-def figure(row: Row, metric: str) -> float | None:
-    """The aggregate of a metric over all values; None if it is unsupported or not measurable."""
-    figures = row.figures(metric)
-    return None if figures is None else estimate(figures).value
 
 
 # What the score hides
@@ -129,7 +115,7 @@ def _thrashing(rows: Sequence[Row]) -> Iterator[Finding]:
         yield Finding(case.weight, _thrash_text(case, modes))
     rest = [case for case, _ in worst[MOST_THRASHING:]]
     if rest:
-        names = _listed([case.row.name for case in rest])
+        names = listed([case.row.name for case in rest])
         verb = "lives" if len(rest) == 1 else "live"
         yield Finding(rest[0].weight, f"{names} {verb} on memory or on the collector, too.")
 
@@ -173,7 +159,7 @@ def _thrash_text(case: _Thrash, modes: Sequence[str]) -> str:
     if case.share >= THRASHING_SHARE:
         share = f"{100 * case.share:.0f} %"
         facts.append(f"spent {share} of the measured time in the collector{_collections(case.row)}")
-    likewise = f" Likewise in {_listed(modes)}." if modes else ""
+    likewise = f" Likewise in {listed(modes)}." if modes else ""
     return f"{_compared(case)} its process {' and '.join(facts)}.{likewise}"
 
 
@@ -186,10 +172,10 @@ def _compared(case: _Thrash) -> str:
     other = f"{case.reference.operation}{by}"
     if not case.is_dearer:
         faster = case.is_apart and ratio * SAME_SCORE < 1
-        looks = f"{_times(1 / ratio)} as fast" if faster else "as fast"
+        looks = f"{times(1 / ratio)} as fast" if faster else "as fast"
         return f"{name} looks {looks} as {other}, but"
     untold = "; what the score does not show:" if case.excess > 1 else ":"
-    return f"{name} takes {_times(ratio)} as long as {other}{untold}"
+    return f"{name} takes {times(ratio)} as long as {other}{untold}"
 
 
 def _collections(row: Row) -> str:
@@ -223,10 +209,10 @@ def _stressed(rows: Sequence[Row]) -> Iterator[Finding]:
         ratio, row, calm, metric = cases[0]
         cost, usual = figure(row, metric) or 0.0, figure(calm, metric) or 0.0
         against = f"{brief('s', cost)} against {brief('s', usual)} an operation"
-        others = [f"{_short_name(other)} {_times(by)}" for by, other, *_ in cases[1:]]
-        more = f"; {_listed(others)}" if others else ""
-        multiple = f"{_times(ratio)} its {CALM} {metric} ({against})"
-        yield Finding(math.log2(ratio), f"{mode}: {_short_name(row)} takes {multiple}{more}.")
+        others = [f"{short_name(other)} {times(by)}" for by, other, *_ in cases[1:]]
+        more = f"; {listed(others)}" if others else ""
+        multiple = f"{times(ratio)} its {CALM} {metric} ({against})"
+        yield Finding(math.log2(ratio), f"{mode}: {short_name(row)} takes {multiple}{more}.")
 
 
 def _is_calm(other: Row, row: Row) -> bool:
@@ -237,23 +223,23 @@ def _waiting(rows: Sequence[Row]) -> Iterator[Finding]:
     """Modes in which the clock on the wall says little about the operation."""
     waiting: dict[str, list[tuple[float, Row]]] = {}
     for row in rows:
-        if _waits(row):
-            waiting.setdefault(row.mode, []).append((_waiting_factor(row), row))
+        if waits(row):
+            waiting.setdefault(row.mode, []).append((waiting_factor(row), row))
     for mode, cases in waiting.items():
         most, row = max(cases, key=lambda case: case[0])
         least = min(factor for factor, _ in cases)
         where = f"{mode}: " if mode else ""
-        text = f"wall time of {_short_name(row)} is {_times(most)} its CPU time"
+        text = f"wall time of {short_name(row)} is {times(most)} its CPU time"
         if len(cases) > 1:
-            by = " to ".join(dict.fromkeys((_times(least), _times(most))))
-            text = f"wall time is {by} CPU time in {len(cases)} rows, most in {_short_name(row)}"
+            by = " to ".join(dict.fromkeys((times(least), times(most))))
+            text = f"wall time is {by} CPU time in {len(cases)} rows, most in {short_name(row)}"
         yield Finding(1.0, f"{where}{text}; the rest is waiting, so read score.cpu there.")
 
 
 def _cost_metric(row: Row, other: Row) -> str:
     """What tells the cost of both: CPU time where the wall time of one is mostly waiting."""
     has_cpu = all(figure(each, "score.cpu") for each in (row, other))
-    return "score.cpu" if has_cpu and (_waits(row) or _waits(other)) else SCORE
+    return "score.cpu" if has_cpu and (waits(row) or waits(other)) else SCORE
 
 
 def _apart(row: Row, other: Row, metric: str) -> bool:
@@ -266,15 +252,6 @@ def _apart(row: Row, other: Row, metric: str) -> bool:
 def _process_means(row: Row, metric: str) -> list[float]:
     figures = row.figures(metric)
     return [mean(values) for values in figures.measured if values] if figures else []
-
-
-def _waits(row: Row) -> bool:
-    return _waiting_factor(row) >= WAITING_FACTOR
-
-
-def _waiting_factor(row: Row) -> float:
-    wall, cpu = figure(row, SCORE), figure(row, "score.cpu")
-    return wall / cpu if wall and cpu else 1.0
 
 
 # How far the scores carry
@@ -307,22 +284,3 @@ def _harness(rows: Sequence[Row]) -> Iterator[Finding]:
         share, row = max(shares, key=lambda case: case[0])
         text = f"{BASELINE} makes up {100 * share:.0f} % of the score of {row.name}"
         yield Finding(0.25, f"{text}: that part is the harness.")
-
-
-def _short_name(row: Row) -> str:
-    """The name where the mode has been said."""
-    _, bracket, cell = row.name.partition("[")
-    rest = cell.removesuffix("]").removeprefix(row.mode).lstrip(",")
-    return f"{row.operation}[{rest}]" if bracket and rest else row.operation
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.1f} x" if ratio < 10 else f"{ratio:.0f} x"
-
-
-def _listed(names: Iterable[str]) -> str:
-    """A, B and C; the first `MOST_NAMES` and the number of the others if there are more."""
-    names = list(names)
-    if len(names) > MOST_NAMES:
-        names = [*names[:MOST_NAMES], f"{len(names) - MOST_NAMES} more"]
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

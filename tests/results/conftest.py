@@ -9,6 +9,7 @@ import pyperf
 import pytest
 
 from results.files import read, write
+from results.histogram import Histogram
 from results.model import Results
 
 MIB = 2**20
@@ -59,9 +60,11 @@ def make_score(
     by_process: Sequence[Sequence[float]] | None = None,
     metadata: Mapping[str, Any] | None = None,
     hooks: bool = False,
+    calls: Sequence[Sequence[tuple[float, int]] | None] | None = None,
 ) -> pyperf.Benchmark:
     """A score. A metric is given as one number (the same for every value), as numbers by process,
-    or as the text of why it is unsupported."""
+    or as the text of why it is unsupported. `calls` are single calls by process, as pairs of
+    seconds and how many took that long."""
     by_process = by_process or scatter(seconds, processes, values)
     shared = PROVENANCE | {"name": name, "unit": "second", "inner_loops": inner_loops}
     shared |= dict(metadata or {})
@@ -83,11 +86,25 @@ def make_score(
         }
         if metrics is not None:
             own |= _metrics(metrics, process, len(numbers), hooks)
+        if calls is not None:
+            own |= sampled(calls[process])
         warmups = [(loops, seconds * 1.2)]
         runs.append(
             pyperf.Run(numbers, warmups=warmups, metadata=shared | own, collect_metadata=False)
         )
     return pyperf.Benchmark(runs)
+
+
+def sampled(calls: Sequence[tuple[float, int]] | None) -> dict[str, Any]:
+    """The metadata of a run that was timed call by call; none of it without calls."""
+    if calls is None:
+        return {}
+    entry = {"overhead": 2.7e-8, "floor": 5e-10, "histogram": Histogram.of(calls).encode()}
+    return {
+        "scopestress_schema": 1,
+        "scopestress_samples": json.dumps(entry),
+        "scopestress_sample_clock": "rdtscp at 2100 MHz",
+    }
 
 
 def _metrics(metrics: Mapping[str, Any], process: int, count: int, hooks: bool) -> dict[str, Any]:

@@ -131,6 +131,31 @@ def test_a_metric_that_only_some_processes_have_stays_out(make_score: Make) -> N
     assert expand(score) == []
 
 
+def test_a_percentile_is_a_benchmark_of_one_value_a_process(make_score: Make) -> None:
+    calls = [[(process * 1e-7, 1000)] for process in (1, 2, 3)]
+    percentiles = {made.get_name(): made for made in expand(make_score(calls=calls))}
+    found = percentiles["confined_close[NONE]:p0.99"]
+    values = [run.values for run in found.get_runs()[1:]]
+    assert [len(each) for each in values] == [1, 1, 1]
+    assert [each[0] for each in values] == pytest.approx([1e-7, 2e-7, 3e-7], rel=1e-3)
+    assert found.get_unit() == "second"
+    assert found.get_metadata()["tags"] == ["p0.99"]
+    assert found.get_total_loops() == 1
+
+
+def test_a_percentile_that_a_process_cannot_carry_stays_out(make_score: Make) -> None:
+    calls = [[(1e-7, 1000)], [(1e-7, 1000)], [(1e-7, 999)]]
+    names = [made.get_name().partition(":")[2] for made in expand(make_score(calls=calls))]
+    assert names == ["p0.00", "p0.50", "p0.90", "p0.95", "p1.00"]
+
+
+def test_histograms_stay_with_the_score_alone(make_score: Make) -> None:
+    score = make_score(processes=1, calls=[[(1e-7, 1000)]])
+    keys = [set(run.get_metadata()) for made in expand(score) for run in made.get_runs()]
+    assert not any("scopestress_samples" in found for found in keys)
+    assert "scopestress_samples" in tagged(score).get_runs()[1].get_metadata()
+
+
 def test_a_plain_score_has_no_metrics(make_score: Make) -> None:
     assert expand(make_score(metrics=None)) == []
 

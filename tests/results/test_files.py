@@ -242,6 +242,27 @@ def test_appending_runs_of_another_machine_leaves_the_file_as_it_was(
     assert path.read_bytes() == before
 
 
+def test_runs_timed_call_by_call_do_not_go_together_with_others(
+    tmp_path: Path, make_score: Make
+) -> None:
+    path = tmp_path / "run.json"
+    plain, sampled = make_score(), make_score(calls=[[(1e-7, 20)]] * 3)
+    for first, second in ((plain, sampled), (sampled, plain)):
+        write(path, [first], overwrite=True)
+        before = path.read_bytes()
+        with pytest.raises(ResultsError, match="expected runs that were all timed call by call or"):
+            append(path, [second])
+        assert path.read_bytes() == before
+
+
+def test_appending_adds_the_calls_of_further_runs(tmp_path: Path, make_score: Make) -> None:
+    for _ in range(2):
+        append(tmp_path / "run.json", [make_score(calls=[[(1e-7, 20)]] * 3)])
+    (row,) = read(tmp_path / "run.json").rows
+    assert row.samples is not None
+    assert row.samples.histogram.count == 120
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match=r"no\.json: can't be read: no such file or directory"):
         read(tmp_path / "no.json")

@@ -8,6 +8,7 @@ import pyperf
 import pytest
 
 from results import formats
+from results.histogram import Histogram
 from results.model import Results
 from results.show import show
 from results.table import build
@@ -98,6 +99,76 @@ def test_the_reason_of_an_unsupported_metric_stands_under_the_table(
 ) -> None:
     results = results_of(make_score(metrics={"rss.peak": "clear_refs is not writable"}))
     assert "unsupported: rss.peak: clear_refs is not writable.\n" in shown(results)
+
+
+def test_percentiles_are_of_all_calls_and_stand_under_their_score(
+    make_score: Make, results_of: Read
+) -> None:
+    calls = [[(1e-7, 500), (2e-6, 5)], [(1e-7, 500), (2e-6, 5)], [(1e-7, 500)]]
+    results = results_of(make_score("a[NONE]", calls=calls, metrics={"score.cpu": 1e-7}))
+    lines = [line.split() for line in text_of(results)[1:]]
+    assert [line[:4] for line in lines[:2]] == [
+        ["a", "NONE", "sample", "9"],
+        ["a:score.cpu", "NONE", "mean", "9"],
+    ]
+    assert lines[2:] == [
+        ["a:p0.00", "NONE", "sample", "1510", "100.0", "ns"],
+        ["a:p0.50", "NONE", "sample", "1510", "100.0", "ns"],
+        ["a:p0.90", "NONE", "sample", "1510", "100.0", "ns"],
+        ["a:p0.95", "NONE", "sample", "1510", "100.0", "ns"],
+        ["a:p0.99", "NONE", "sample", "1510", "100.0", "ns"],
+        ["a:p0.999", "NONE", "sample", "1510", "n/a"],
+        ["a:p0.9999", "NONE", "sample", "1510", "n/a"],
+        ["a:p1.00", "NONE", "sample", "1510", "2.0", "us"],
+    ]
+
+
+def test_what_is_to_know_of_samples_stands_under_the_table(
+    make_score: Make, results_of: Read
+) -> None:
+    printed = shown(results_of(make_score(calls=[[(1e-7, 500)]] * 3)))
+    clock = "sample: single calls timed by rdtscp at 2100 MHz, with 27 ns of the sampler in each.\n"
+    assert clock in printed
+    assert "n/a: p0.999, p0.9999: fewer than 10 calls took longer.\n" in printed
+    assert "in some or all of the values" not in printed
+
+
+def test_programs_get_the_percentiles_of_the_processes_and_the_histogram_of_all(
+    make_score: Make, results_of: Read
+) -> None:
+    calls = [[(1e-7, 1000)], [(3e-7, 1000)], [(3e-7, 500)]]
+    results = results_of(make_score("a[NONE]", calls=calls))
+    (row,) = json.loads(shown(results, "json"))["rows"]
+    found = row["metrics"]["p0.99"]
+    assert (found["value"], found["count"], found["aggregation"]) == (3.001e-7, 2500, "sample")
+    assert found["values"] == [[1e-7], [3.001e-7], [None]]
+    assert row["samples"]["count"] == 2500
+    assert Histogram.decode(row["samples"]["histogram"]).count == 2500
+    rows = list(csv.DictReader(io.StringIO(shown(results, "csv"))))
+    assert [rows[5][column] for column in ("metric", "value", "count")] == [
+        "p0.99",
+        "3.001e-07",
+        "2500",
+    ]
+
+
+def test_a_score_without_samples_has_none(make_score: Make, results_of: Read) -> None:
+    (row,) = json.loads(shown(results_of(make_score()), "json"))["rows"]
+    assert "samples" not in row
+
+
+def test_the_note_of_a_metric_stands_under_the_table_once(
+    make_score: Make, results_of: Read
+) -> None:
+    entry = {"unit": "s", "agg": "sum", "better": "lower", "floor": 4e-3, "values": [0.1]}
+    metrics = {name: entry | {"note": "counted in ticks of 4 ms"} for name in ("cpu.user", "cpu.x")}
+    metadata = {"scopestress_schema": 1, "scopestress_metrics": json.dumps(metrics)}
+    results = results_of(
+        *(make_score(name, by_process=[[1e-7]], metadata=metadata) for name in ("a", "b"))
+    )
+    assert shown(results).count("cpu.user, cpu.x: counted in ticks of 4 ms.\n") == 1
+    notes = [row["note"] for row in csv.DictReader(io.StringIO(shown(results, "csv")))]
+    assert notes == ["", "counted in ticks of 4 ms", "counted in ticks of 4 ms"] * 2
 
 
 def test_too_few_processes_have_no_error_and_are_told_why(
