@@ -2,6 +2,7 @@
 
     scope_close      opening, filling and closing a memory scope, and what it costs to leave the
                      closing to the garbage collector
+    thread_clock     reading how long a thread has kept a core busy, and how fine the answer is
 
 A suite is a list of rows and a call of `suites.main.run`. What carries it, from the inside out:
 

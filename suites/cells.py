@@ -34,6 +34,8 @@ class Suite:
     """What --quick runs: the least that shows what the suite is about."""
     work: Work = field(default_factory=Work)
     """The defaults; what differs from them is in the names of cells."""
+    sampled: bool = False
+    """Times single calls, as --sample does for the others."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Cell:
     work: Work
     stress: StressOptions = field(default_factory=StressOptions)
     usual: Work = field(default_factory=Work)
+    sampled: bool = False
+    """Whether every operation is timed by itself."""
 
     @property
     def name(self) -> str:
@@ -98,6 +102,7 @@ class Selection:
     only: re.Pattern[str] | None = None
     peers: bool = False
     plan: tuple[Part, ...] = ()
+    sampled: bool = False
 
     def cells(self, suite: Suite) -> tuple[Cell, ...]:
         """The cells of this selection, in the order of the table."""
@@ -108,7 +113,7 @@ class Selection:
             for mode in self.modes:
                 for size in self.sizes if row.sized else (suite.work.size,):
                     work = Work(size, self.touch, self.collect_every)
-                    yield Cell(row, mode, work, self.stress, suite.work)
+                    yield Cell(row, mode, work, self.stress, suite.work, self.sampled)
 
     def _wants(self, cell: Cell) -> bool:
         if self.plan and not any(part.covers(cell.row, cell.work.size) for part in self.plan):

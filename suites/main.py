@@ -79,7 +79,7 @@ def _list_cells(runner: SuiteRunner) -> None:
     for cell in runner.cells:
         print(f"{cell.name:<{width}}  {cell.row.summary}")
         if runner.args.verbose:
-            print(indent(loop_source(cell.row, cell.work), "    "))
+            print(indent(loop_source(cell.row, cell.work, cell.sampled), "    "))
 
 
 def _manage(runner: SuiteRunner, suite: Suite) -> int:

@@ -1,12 +1,13 @@
 """In the worker: the stress is on, and each value is taken between the probes' clockings."""
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from itertools import repeat
 from time import perf_counter
 from types import TracebackType
 
+from stress import sampler
 from stress.modes import Stress, stressed
 from stress.probes import MetricRecord, Window, create
 from stress.probes.rss import RSSProbe
@@ -33,8 +34,11 @@ class Measurement(AbstractContextManager["Measurement"]):
         collect_above_s: float | None = None,
     ) -> None:
         self._cell = cell
-        self._window = Window(create(probes))
-        self._loop = compile_loop(cell.row, cell.work)
+        period = cell.work.collect_every if cell.row.periodic else 0
+        self._window = Window([*create(probes), *(make() for make in cell.row.probes)])
+        self._loop = compile_loop(cell.row, cell.work, cell.sampled)
+        self._sampler = sampler.create(period) if cell.sampled else None
+        self._samples: list[list[tuple[float, int]]] = []
         self._collect_above_s = collect_above_s
         self._last_s = 0.0
         self._stack = ExitStack()
@@ -42,6 +46,7 @@ class Measurement(AbstractContextManager["Measurement"]):
 
     def __enter__(self) -> "Measurement":
         self.stress = self._stack.enter_context(stressed(self._cell.mode, self._cell.stress))
+        self._window.attach(self.stress)
         return self
 
     def __exit__(
@@ -58,16 +63,19 @@ class Measurement(AbstractContextManager["Measurement"]):
             return self._windowed(loops)
         if self._last_s >= self._collect_above_s:
             gc.collect()
+        times = self._times(loops)
         self.stress.unpark()
         started = perf_counter()
-        self._loop(repeat(None, loops))
+        self._loop(times)
         self._last_s = perf_counter() - started
         self.stress.park()
+        if self._sampler:
+            self._sampler.take()
         return self._last_s
 
     def _windowed(self, loops: int) -> float:
         gc.collect()
-        times = repeat(None, loops)
+        times = self._times(loops)
         # Unparked inside the window: the probes' own system calls let go of the GIL, and beside
         # busy threads each could take tens of ms to get it back. What the hand-over adds to the
         # figures is about 0.3 ms of CPU time a value; the clock is inside of it.
@@ -79,8 +87,23 @@ class Measurement(AbstractContextManager["Measurement"]):
         self.stress.park()
         self._window.close()
         duration = ended - started
+        if self._sampler:
+            self._samples.append(self._sampler.take())
         self._window.record(duration, loops * self._cell.operations_per_loop)
         return duration
+
+    def _times(self, loops: int) -> Iterable[object]:
+        """What drives the loop: so many turns, or, where single calls are timed, operations."""
+        if self._sampler:
+            return self._sampler.arm(loops * self._cell.operations_per_loop)
+        return repeat(None, loops)
+
+    def samples(self, last: int) -> list[tuple[float, int]] | None:
+        """The single calls of the last so many values, as pairs of seconds and how many took that
+        long; None where none were timed."""
+        if not self._sampler:
+            return None
+        return [pair for value in self._samples[len(self._samples) - last :] for pair in value]
 
     def metrics(self, last: int) -> dict[str, MetricRecord]:
         """The figures of the last so many values; warm-ups come before them."""

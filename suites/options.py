@@ -58,6 +58,7 @@ _FORWARDED = (
     "threads",
     "spin",
     "probe",
+    "sample",
     "worker_environ",
 )
 
@@ -200,6 +201,13 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
         help="what is read beside the time; repeatable, 'list' prints them "
         f"(default: {', '.join(DEFAULT_PROBES)})",
     )
+    add(
+        "--sample",
+        action="store_true",
+        default=suite.sampled,
+        help="time every single operation and print percentiles"
+        + (" (always so in this suite)" if suite.sampled else ""),
+    )
     add("--list", action="store_true", help="print what would run, with -v the timed code, and end")
 
 
@@ -269,6 +277,7 @@ def select(parser: argparse.ArgumentParser, args: argparse.Namespace, suite: Sui
         only=re.compile(args.only) if args.only else None,
         peers=args.peers,
         plan=plan,
+        sampled=args.sample,
     )
 
 

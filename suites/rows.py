@@ -7,13 +7,16 @@ same shape for every row,
         <body>
 
 because a function call for each operation would cost about as much as the fastest rows do. The
-text is also what `--list -v` prints, so nothing is timed that a reader can't see.
+text is also what `--list -v` prints, so nothing is timed that a reader can't see. Where single
+calls are timed, `times` reads the clock at every turn, and the loop of a periodic row is flat.
 """
 
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from textwrap import dedent, indent
+
+from stress.probes import Probe
 
 TOUCHES = ("none", "first", "all")
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
@@ -44,6 +47,8 @@ class Row:
     """Leaves garbage that only the cyclic collector finds."""
     requires: str = ""
     """A module that this row needs and that may be missing."""
+    probes: tuple[Callable[[], Probe], ...] = ()
+    """What makes the probes of this row alone, beside those that --probe names."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,12 @@ def touch_lines(row: Row, work: Work) -> str:
     return "for page in pages:\n    memory[page] = 1"
 
 
-def loop_source(row: Row, work: Work) -> str:
-    """The timed loop as Python source, without the setup."""
+def loop_source(row: Row, work: Work, sampled: bool = False) -> str:
+    """The timed loop as Python source, without the setup.
+
+    `sampled`: a turn of the loop is one operation, also of a periodic row; `times` tells it which
+    operation the collection comes after, and is the one that has to wait for it.
+    """
     lines = []
     for line in dedent(row.body).strip("\n").splitlines():
         if line.strip() == "touch(memory)":
@@ -85,12 +94,14 @@ def loop_source(row: Row, work: Work) -> str:
         else:
             lines.append(line)
     body = "\n".join(lines)
+    if row.periodic and sampled:
+        return f"for due in times:\n{indent(body, '    ')}\n    if due:\n        collect()\n"
     if row.periodic:
         body = f"for _ in range({work.collect_every}):\n{indent(body, '    ')}\ncollect()"
     return f"for _ in times:\n{indent(body, '    ')}\n"
 
 
-def compile_loop(row: Row, work: Work) -> Loop:
+def compile_loop(row: Row, work: Work, sampled: bool = False) -> Loop:
     """Run the row's setup and return its loop, a function of the iterable that drives it.
 
     The names of the setup become local variables of the loop, as in timeit: what is timed is the
@@ -105,7 +116,7 @@ def compile_loop(row: Row, work: Work) -> Loop:
     exec(compile(setup, f"<setup of {row.name}>", "exec"), names)
     names.pop("__builtins__")
     parameters = "".join(f", {name}={name}" for name in names)
-    source = f"def loop(times{parameters}):\n{indent(loop_source(row, work), '    ')}"
+    source = f"def loop(times{parameters}):\n{indent(loop_source(row, work, sampled), '    ')}"
     exec(compile(source, f"<{row.name}>", "exec"), names)
     loop: Loop = names["loop"]  # type: ignore[assignment]
     return loop

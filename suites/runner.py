@@ -28,7 +28,9 @@ from pyperf._manager import EXIT_TIMEOUT, Manager
 from pyperf._utils import create_environ, create_pipe, popen_killer
 from pyperf._worker import WorkerProcessTask
 
-from results import schema
+from results import samples, schema
+from results.histogram import Histogram
+from stress import sampler
 from stress.modes import StressMode
 from stress.probes import DEFAULT_PROBES
 from suites import options, provenance
@@ -90,10 +92,24 @@ class CellTask(WorkerProcessTask):  # type: ignore[misc]
         if self.values:
             metrics = self._measurement.metrics(len(self.values))
             metadata[schema.METRICS_KEY] = json.dumps(metrics, allow_nan=False)
+            metadata.update(self._samples())
         peak = self._measurement.process_peak_rss()
         if peak is not None:
             metadata["mem_max_rss"] = peak
         return metadata
+
+    def _samples(self) -> dict[str, str]:
+        """The single calls of this run's values, where they were timed, and by which clock."""
+        calls = self._measurement.samples(len(self.values))
+        if calls is None:
+            return {}
+        clock = sampler.system_clock()
+        entry = {
+            "overhead": sampler.overhead(),
+            "floor": clock.resolution_s,
+            "histogram": Histogram.of(calls).encode(),
+        }
+        return {samples.SAMPLES_KEY: json.dumps(entry), samples.CLOCK_KEY: str(clock)}
 
     def _cell_metadata(self) -> dict[str, Any]:
         """What every run must carry, the calibration run too: one without drops it for pyperf."""

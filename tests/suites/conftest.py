@@ -15,13 +15,14 @@ ROOT = Path(suites.__file__).parent.parent
 
 
 class Program:
-    """`python -m suites.scope_close` in a directory."""
+    """`python -m suites.NAME` in a directory."""
 
     smallest = ("--debug-single-value", "--heap-objects", "1000", "--threads", "1")
     """One operation a process, and the least of everything else that costs time."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = "scope_close") -> None:
         self.folder = folder
+        self.name = name
 
     def __call__(self, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """Run it to its end."""
@@ -32,7 +33,7 @@ class Program:
 
     def _with(self, call: Any, arguments: Any, variables: dict[str, str], **options: Any) -> Any:
         return call(
-            [sys.executable, "-m", "suites.scope_close", *arguments],
+            [sys.executable, "-m", f"suites.{self.name}", *arguments],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
             **options,

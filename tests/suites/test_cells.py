@@ -67,6 +67,11 @@ def test_stress_options_are_in_the_names_of_their_own_mode(mode, name):
     assert names(modes=(mode,), stress=stress)[0] == name
 
 
+def test_that_single_calls_are_timed_is_not_in_the_names():
+    assert names(sampled=True) == names()
+    assert all(cell.sampled for cell in replace(EVERYTHING, sampled=True).cells(SUITE))
+
+
 def test_peers_come_last_and_only_when_asked_for():
     assert names(peers=True)[-1] == "peer[NONE]"
 

@@ -1,16 +1,22 @@
 """A value in the worker: where the clock, the probes and the stress begin and end."""
 
 import gc
+import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
+from results.histogram import Histogram
 from stress.modes import StressMode, StressOptions
+from stress.probes.cpu import CPUProbe
 from suites.cells import Cell
 from suites.measure import Measurement
 from suites.rows import Row, Work
+from suites.scope_close import ROWS
 
 CELL = Cell(Row("empty", "nothing", body="pass"), StressMode.NONE, Work())
+SHARED = next(row for row in ROWS if row.name == "shared_close")
 GARBAGE = Row("garbage", "a cycle", body="x = []\nx.append(x)", cyclic=True)
 
 
@@ -83,6 +89,84 @@ def test_stress_threads_work_during_a_value_and_only_then(collect_above_s):
         assert after > before
         sum(range(2_000_000))
         assert measurement.stress.spins() == after
+
+
+def calls(measurement: Measurement, last: int) -> int:
+    return sum(count for _, count in measurement.samples(last))
+
+
+def test_every_operation_of_the_last_values_is_a_sample():
+    with Measurement(replace(CELL, sampled=True), ()) as measurement:
+        for loops in (100, 20, 3):
+            measurement.value(loops)
+        assert [calls(measurement, last) for last in range(4)] == [0, 3, 23, 123]
+
+
+def test_operations_of_periodic_rows_are_samples_each():
+    row = replace(GARBAGE, cyclic=False, periodic=True)
+    cell = Cell(row, StressMode.NONE, Work(collect_every=50), sampled=True)
+    with Measurement(cell, ("gc",)) as measurement:
+        measurement.value(3)
+        assert calls(measurement, 1) == 150
+        assert measurement.metrics(1)["gc.count"]["values"] == [3]
+
+
+def test_calls_while_calibrating_are_not_kept():
+    with Measurement(replace(CELL, sampled=True), (), collect_above_s=1.0) as measurement:
+        measurement.value(10)
+        assert measurement.samples(0) == []
+
+
+def test_there_are_no_samples_where_none_were_asked_for():
+    with Measurement(CELL, ()) as measurement:
+        measurement.value(10)
+        assert measurement.samples(1) is None
+
+
+def test_the_call_that_the_collector_runs_in_is_the_slow_one():
+    """The mean of 50 calls hides that one of them pays for all."""
+    heap = "cycles = [[] for _ in range(50_000)]\nfor cycle in cycles:\n    cycle.append(cycle)"
+    row = Row("paying", "a collection of a heap", setup=heap, body="pass", periodic=True)
+    cell = Cell(row, StressMode.NONE, Work(collect_every=50), sampled=True)
+    gc.freeze()  # what the tests have made before would take seconds
+    try:
+        with Measurement(cell, ("gc",)) as measurement:
+            measurement.value(20)
+            histogram = Histogram.of(measurement.samples(1))
+            usual_pause = measurement.metrics(1)["gc.time"]["values"][0] / 20
+    finally:
+        gc.unfreeze()
+    assert histogram.percentile("0.50") < histogram.percentile("0.95") < usual_pause / 10
+    assert histogram.percentile("0.99") > usual_pause / 10
+
+
+def test_threads_that_wait_for_the_gil_are_seen_in_the_slowest_calls_alone():
+    """Were the GIL released around each close, the median would be a turn of the others."""
+    cell = Cell(SHARED, StressMode.THREADS, Work(), StressOptions(threads=2), sampled=True)
+    with Measurement(cell, ()) as measurement:
+        loops = 1000
+        while measurement.value(loops) < 4 * sys.getswitchinterval():
+            loops *= 2
+        histogram = Histogram.of(measurement.samples(1))
+    assert histogram.percentile("0.99") < sys.getswitchinterval() / 10
+    assert histogram.percentile("1.00") > sys.getswitchinterval() / 2
+
+
+def test_probes_of_a_row_are_on_beside_the_chosen_ones():
+    row = replace(CELL.row, probes=(CPUProbe,))
+    with Measurement(replace(CELL, row=row), ("gc",)) as measurement:
+        measurement.value(1)
+        assert {"gc.time", "score.cpu"} <= set(measurement.metrics(1))
+
+
+def test_figures_of_the_process_leave_the_stress_threads_out():
+    cell = replace(CELL, mode=StressMode.THREADS, stress=StressOptions(threads=2))
+    with Measurement(cell, ("cpu",)) as measurement:
+        assert len(measurement.stress.thread_ids) == 2
+        measurement.value(5_000_000)
+        found = measurement.metrics(1)
+    norm, own = (found[name]["values"][0] for name in ("cpu.norm", "score.cpu"))
+    assert own <= norm < 2 * own
 
 
 def test_the_peak_of_the_process_is_the_rss_probe_s():

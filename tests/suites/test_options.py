@@ -149,7 +149,7 @@ def test_the_output_is_kept_from_pyperf(parsed):
 
 def test_a_worker_gets_the_command_line_that_makes_the_same_cells(parsed):
     argv = ("--quick", "--peers", "--mode", "none", "--size", "2KiB", "--touch", "all")
-    argv += ("--collect-every", "8", "--threads", "2", "--only", "c", "--probe", "gc")
+    argv += ("--collect-every", "8", "--threads", "2", "--only", "c", "--probe", "gc", "--sample")
     manager = parsed(*argv)
     forwarded: list[str] = []
     forward(forwarded, manager.args)

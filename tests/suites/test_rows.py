@@ -80,6 +80,22 @@ def test_a_periodic_loop_is_n_operations_and_one_collection():
     assert [entry for entry in collections if entry[1] == 2] == [("start", 2), ("stop", 2)] * 2
 
 
+def test_where_single_calls_are_timed_a_periodic_loop_is_told_when_to_collect():
+    collections = []
+    gc.callbacks.append(lambda phase, info: collections.append((phase, info["generation"])))
+    try:
+        loop = compile_loop(replace(ROW, periodic=True), Work(collect_every=2), sampled=True)
+        loop([False, True, False, False, True])
+    finally:
+        gc.callbacks.pop()
+    assert len(loop.__globals__["done"]) == 5
+    assert [entry for entry in collections if entry[1] == 2] == [("start", 2), ("stop", 2)] * 2
+
+
+def test_where_single_calls_are_timed_other_loops_are_the_same():
+    assert loop_source(ROW, Work(), sampled=True) == loop_source(ROW, Work())
+
+
 def test_names_of_the_setup_are_local_to_the_loop():
     code = compile_loop(ROW, Work()).__code__
     assert {"done", "size"} <= set(code.co_varnames)

@@ -181,7 +181,8 @@ def test_chosen_probes_are_on_and_no_others(suite, tmp_path):
     (score, *_) = pyperf.BenchmarkSuite.load(str(tmp_path / "a.json"))
     metadata = score.get_metadata()
     assert metadata["scopestress_probes"] == "cpu"
-    assert list(json.loads(metadata["scopestress_metrics"])) == ["score.cpu"]
+    names = [metric.name for metric in PROBES["cpu"].metrics]
+    assert list(json.loads(metadata["scopestress_metrics"])) == names
 
 
 def test_probes_are_listed_with_what_they_measure(suite):
