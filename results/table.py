@@ -118,7 +118,7 @@ def _family_scale(lines: Sequence[Line]) -> Scale | None:
     metric = lines[0].figures.metric
     values = [line.estimate.value for line in lines if line.estimate.value is not None]
     share = metric.unit == "ratio" and metric.name.endswith(".share")
-    return scale_for(metric.unit, values, share)
+    return scale_for(metric.unit, values, share, calls=lines[0].figures.merged is not None)
 
 
 def _varying(rows: Sequence[Row]) -> tuple[str, ...]:

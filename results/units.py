@@ -50,14 +50,19 @@ class _Style:
 _PER_OPERATION = _Style(least=(0.01, 0.002), digits=3, decimals=3)
 # Half a GiB reads better in MiB; half a MiB beside hundreds does not in KiB.
 _SIZES = _Style(least=(1.0, 0.1))
+# Of single calls; one of some hundred nanoseconds is better read with three digits than in us.
+_CALLS = _Style(least=(1.0, 0.1), digits=3)
 _OTHERS = _Style()
 _COUNTS = _Style(decimals=0)
 
 
-def scale_for(unit: str, values: Iterable[float], share: bool = False) -> Scale | None:
+def scale_for(
+    unit: str, values: Iterable[float], share: bool = False, calls: bool = False
+) -> Scale | None:
     """The scale for all these values of a unit of a file (s, s/op, bytes ...).
 
     None if the values lie too far apart for one. `share`: the unit is a ratio to print as per cent.
+    `calls`: the values are times of single calls.
     """
     if share:
         return Scale("%", 0.01, 1)
@@ -70,6 +75,8 @@ def scale_for(unit: str, values: Iterable[float], share: bool = False) -> Scale 
         symbol, factor = _LADDERS[base][1]
         return Scale(symbol + slash + per, factor)
     style = _PER_OPERATION if per == "op" else _SIZES if base == "bytes" else _OTHERS
+    if calls:
+        style = _CALLS
     for least in style.least:
         for symbol, factor in _LADDERS[base]:
             if sizes[0] / factor >= least and sizes[-1] / factor <= _MOST:

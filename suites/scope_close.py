@@ -20,8 +20,8 @@ because the collector counts objects and not bytes, and it comes back in pauses.
 (MEMORY) each periodic collection walks all of it. implicit_close_budget bounds the memory, and is
 faster at that where memory is large: what is freed early is reused warm. confined_close and
 shared_close show no collection and no growth in any mode. In THREADS the busy threads take most of
-the wall time from every row alike: read score.cpu there. --sample shows who pays: the median of
-implicit_close is that of a quick operation, and one in some hundred runs the collector for the rest.
+the wall time from every row alike: read score.cpu there. --sample shows who pays: half of the calls
+of implicit_close are as quick as any, and one in some hundred runs the collector for the others.
 """
 
 from suites.cells import Part, Suite

@@ -119,7 +119,7 @@ def test_percentiles_are_of_all_calls_and_stand_under_their_score(
         ["a:p0.99", "NONE", "sample", "1510", "100.0", "ns"],
         ["a:p0.999", "NONE", "sample", "1510", "n/a"],
         ["a:p0.9999", "NONE", "sample", "1510", "n/a"],
-        ["a:p1.00", "NONE", "sample", "1510", "2.0", "us"],
+        ["a:p1.00", "NONE", "sample", "1510", "2.00", "us"],
     ]
 
 

@@ -89,3 +89,8 @@ def test_what_would_round_to_zero_says_so() -> None:
 )
 def test_a_number_in_a_sentence_is_short(unit: str, value: float, text: str) -> None:
     assert brief(unit, value) == text
+
+
+def test_single_calls_of_some_hundred_nanoseconds_are_in_nanoseconds() -> None:
+    assert scale_for("s", [1.419e-7, 3.5e-6], calls=True) == Scale("ns", 1e-9, 1)
+    assert scale_for("s", [1.419e-7, 3.5e-6]) == Scale("us", 1e-6, 2)

@@ -278,7 +278,9 @@ class Crowd(Stress):
         self.thread_ids = thread_ids
 
 
-def test_a_thread_to_leave_out_that_is_gone_makes_process_figures_not_measurable():
+def test_a_thread_to_leave_out_that_is_gone_makes_process_figures_not_measurable(
+    eventually, thread_ids
+):
     ended = threading.Event()
     thread = threading.Thread(target=ended.wait)
     thread.start()
@@ -287,6 +289,7 @@ def test_a_thread_to_leave_out_that_is_gone_makes_process_figures_not_measurable
     probe.before()
     ended.set()
     thread.join()
+    eventually(lambda: thread.native_id not in thread_ids())
     probe.after()
     figures = probe.figures(10.0, 1)
     assert figures["score.cpu"] is not None
