@@ -30,7 +30,7 @@ __all__ = [
     "thread_user_time_ns",
 ]
 
-STEPS = 4
+STEPS = 8
 LEAST_S = 1e-3
 """A fine clock makes hundreds of steps in that time; what they have in common is its resolution."""
 PATIENCE_S = 1.0
