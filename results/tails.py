@@ -23,17 +23,25 @@ class _Tail:
     share: float
 
     @property
+    def in_collector(self) -> float:
+        """The share of the time that the collector took."""
+        return figure(self.row, "gc.share") or 0.0
+
+    @property
     def is_collector(self) -> bool:
-        """Whether most of it is time in the collector."""
-        return (figure(self.row, "gc.share") or 0.0) >= self.share / 2
+        """Whether the collector by itself would make it a tail."""
+        return self.in_collector >= TAIL_SHARE
 
     @property
     def cause(self) -> str:
         """What the figures beside it explain it by, as a sentence; "" for nothing."""
-        if self.is_collector:
-            pause = brief("s", figure(self.row, "gc.pause.max") or 0.0)
-            return f" The collector runs in those, for {pause} at most."
-        return " Those wait for a core or the GIL." if waits(self.row) else ""
+        waiting = "wait for a core or the GIL" if waits(self.row) else ""
+        if not self.is_collector:
+            return f" Those {waiting}." if waiting else ""
+        pause = brief("s", figure(self.row, "gc.pause.max") or 0.0)
+        if waiting and self.in_collector < self.share / 2:
+            return f" The collector runs in some, for {pause} at most; the others {waiting}."
+        return f" The collector runs in those, for {pause} at most."
 
 
 def tails(rows: Sequence[Row]) -> Iterator[Finding]:

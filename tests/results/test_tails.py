@@ -64,6 +64,13 @@ def test_waiting_is_told_as_the_tail_of_all_who_wait(said: Said, quiet: Metrics)
     ]
 
 
+def test_collector_and_waiting_are_told_where_it_is_both(said: Said, thrashing: Metrics) -> None:
+    (text,) = said(("implicit[NONE]", tail(2e-3), thrashing(share=0.2, cpu=1e-7)))
+    assert text.endswith(
+        "The collector runs in some, for 46 ms at most; the others wait for a core or the GIL."
+    )
+
+
 def test_a_tail_without_a_known_cause_is_told_without_one(said: Said, quiet: Metrics) -> None:
     (text,) = said(("a[NONE]", tail(2e-4), quiet(cpu=3e-7)))
     assert text.endswith("the slowest 200 us.")
