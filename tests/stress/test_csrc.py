@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(
     ("program", "source", "sanitizers"),
     [
         ("test_pauses.c", "probe_pauses.c", "address,undefined"),
+        ("test_counts.c", "probe_counts.c", "address,undefined"),
+        ("test_counts.c", "probe_counts.c", "thread"),
         ("test_hdr.c", None, "address,undefined"),
         ("test_ticks.c", "probe_ticks.c", "address,undefined"),
         ("test_spinners.c", "spinners.c", "address,undefined"),
