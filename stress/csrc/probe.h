@@ -12,6 +12,7 @@ typedef struct {
     PyObject *gc_callbacks;   /* the list gc.callbacks, the one that the collector reads */
     PyObject *gc_recorder_type;
     PyObject *sampler_type;
+    PyObject *alloc_recorder_type;
 } probe_state;
 
 /* The type spec of GCRecorder (probe_gc.c). */
@@ -24,6 +25,15 @@ PyObject *probe_tsc_hz(PyObject *module, PyObject *argument);
 /* thread_user_time_ns() and thread_user_time_by_id_ns(), both METH_NOARGS (probe_cpu.c). */
 PyObject *probe_thread_user_time_ns(PyObject *module, PyObject *ignored);
 PyObject *probe_thread_user_time_by_id_ns(PyObject *module, PyObject *ignored);
+
+/* The type spec of AllocRecorder, and functions, all METH_NOARGS (probe_alloc.c). */
+extern PyType_Spec alloc_recorder_spec;
+PyObject *probe_total_allocated_bytes(PyObject *module, PyObject *ignored);
+PyObject *probe_total_allocations(PyObject *module, PyObject *ignored);
+PyObject *probe_thread_allocated_bytes(PyObject *module, PyObject *ignored);
+PyObject *probe_thread_allocations(PyObject *module, PyObject *ignored);
+PyObject *probe_exclude_thread(PyObject *module, PyObject *ignored);
+PyObject *probe_listed_threads(PyObject *module, PyObject *ignored);
 
 /* read_held(path) and write_held(path, data), both METH_VARARGS (probe_proc.c). */
 PyObject *probe_read_held(PyObject *module, PyObject *args);

@@ -18,6 +18,13 @@ static PyObject *gc_callbacks(void)
     return callbacks;
 }
 
+/* Makes a type of the module; a new reference to it goes to `type`. */
+static int add_type(PyObject *module, PyType_Spec *spec, PyObject **type)
+{
+    *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    return *type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)*type);
+}
+
 static int module_exec(PyObject *module)
 {
     probe_state *state = PyModule_GetState(module);
@@ -30,18 +37,11 @@ static int module_exec(PyObject *module)
     if (state->gc_callbacks == NULL) {
         return -1;
     }
-    state->gc_recorder_type = PyType_FromModuleAndSpec(module, &gc_recorder_spec, NULL);
-    if (state->gc_recorder_type == NULL) {
+    if (add_type(module, &gc_recorder_spec, &state->gc_recorder_type) < 0
+        || add_type(module, &sampler_spec, &state->sampler_type) < 0) {
         return -1;
     }
-    if (PyModule_AddType(module, (PyTypeObject *)state->gc_recorder_type) < 0) {
-        return -1;
-    }
-    state->sampler_type = PyType_FromModuleAndSpec(module, &sampler_spec, NULL);
-    if (state->sampler_type == NULL) {
-        return -1;
-    }
-    return PyModule_AddType(module, (PyTypeObject *)state->sampler_type);
+    return add_type(module, &alloc_recorder_spec, &state->alloc_recorder_type);
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
@@ -51,6 +51,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->gc_callbacks);
     Py_VISIT(state->gc_recorder_type);
     Py_VISIT(state->sampler_type);
+    Py_VISIT(state->alloc_recorder_type);
     return 0;
 }
 
@@ -61,6 +62,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->gc_callbacks);
     Py_CLEAR(state->gc_recorder_type);
     Py_CLEAR(state->sampler_type);
+    Py_CLEAR(state->alloc_recorder_type);
     return 0;
 }
 
@@ -90,6 +92,32 @@ PyDoc_STRVAR(thread_user_time_by_id_ns_doc,
 "thread_user_time_by_id_ns($module, /)\n--\n\n"
 "Nanoseconds that the calling thread has spent in user mode, by the clock under the thread's own id.");
 
+PyDoc_STRVAR(total_allocated_bytes_doc,
+"total_allocated_bytes($module, /)\n--\n\n"
+"Bytes handed out to all threads so far, ended ones included, excluded ones not. Never decreases.\n\n"
+"RuntimeError when no AllocRecorder was ever started.");
+
+PyDoc_STRVAR(total_allocations_doc,
+"total_allocations($module, /)\n--\n\n"
+"The number of allocations behind total_allocated_bytes().");
+
+PyDoc_STRVAR(thread_allocated_bytes_doc,
+"thread_allocated_bytes($module, /)\n--\n\n"
+"Bytes handed out to the calling thread so far. RuntimeError as total_allocated_bytes().");
+
+PyDoc_STRVAR(thread_allocations_doc,
+"thread_allocations($module, /)\n--\n\n"
+"The number of allocations behind thread_allocated_bytes().");
+
+PyDoc_STRVAR(exclude_thread_doc,
+"exclude_thread($module, /)\n--\n\n"
+"What the calling thread allocates from now on is in no total, and it is no listed thread.");
+
+PyDoc_STRVAR(listed_threads_doc,
+"listed_threads($module, /)\n--\n\n"
+"(number, ident, bytes) of each thread that has allocated and not ended: a number that no other\n"
+"thread ever gets, threading's ident, and what it was handed so far.");
+
 static PyMethodDef module_methods[] = {
     {"read_held", probe_read_held, METH_VARARGS, read_held_doc},
     {"thread_user_time_ns", probe_thread_user_time_ns, METH_NOARGS, thread_user_time_ns_doc},
@@ -97,6 +125,12 @@ static PyMethodDef module_methods[] = {
      thread_user_time_by_id_ns_doc},
     {"tsc_hz", probe_tsc_hz, METH_O, tsc_hz_doc},
     {"write_held", probe_write_held, METH_VARARGS, write_held_doc},
+    {"total_allocated_bytes", probe_total_allocated_bytes, METH_NOARGS, total_allocated_bytes_doc},
+    {"total_allocations", probe_total_allocations, METH_NOARGS, total_allocations_doc},
+    {"thread_allocated_bytes", probe_thread_allocated_bytes, METH_NOARGS, thread_allocated_bytes_doc},
+    {"thread_allocations", probe_thread_allocations, METH_NOARGS, thread_allocations_doc},
+    {"exclude_thread", probe_exclude_thread, METH_NOARGS, exclude_thread_doc},
+    {"listed_threads", probe_listed_threads, METH_NOARGS, listed_threads_doc},
     {NULL, NULL, 0, NULL},
 };
 
