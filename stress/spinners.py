@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from stress._probe import exclude_thread
 from stress.affinity import move_away
 from stress.base import Stress, StressError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from stress._native import FFI, Lib, Spinners
 
 #: Turns of the loop between two looks at the flag: some microseconds. CPython keeps the numbers
-#: below 257 ready, so a turn allocates nothing that an allocation probe would have to explain.
+#: below 257 ready, so a turn allocates nothing.
 TURNS = range(256)
 
 #: Seconds between forced GIL hand-overs while spinners wake up. By the default of 5 ms the first
@@ -68,6 +69,7 @@ class PythonSpinners(Stress):
         self.park()
 
     def _main(self, index: int) -> None:
+        exclude_thread()
         while self._wait_parked():
             self._spin(index)
 

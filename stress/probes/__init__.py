@@ -8,10 +8,14 @@ gc      gc.time, gc.count, gc.pause.max, gc.share
 rss     rss.peak, rss.growth
 native  native.peak
 cpu     score.cpu, cpu.user, cpu.system, cpu.norm; thread_clocks has five ways to read user time
+alloc   alloc.rate, alloc.rate.norm, alloc.count.norm; not a default, for it slows what allocates
+alloc_live   alloc.live.norm, for suites.thread_alloc
 """
 
 from collections.abc import Iterable
 
+from stress.probes.alloc import AllocProbe
+from stress.probes.alloc_live import LiveAllocProbe
 from stress.probes.cpu import CPUProbe
 from stress.probes.gc import GCProbe
 from stress.probes.metric import Metric
@@ -33,7 +37,8 @@ __all__ = [
 
 #: Name, as `--probe` takes it -> class.
 PROBES: dict[str, type[Probe]] = {
-    probe.name: probe for probe in (GCProbe, RSSProbe, NativeProbe, CPUProbe)
+    probe.name: probe
+    for probe in (GCProbe, RSSProbe, NativeProbe, CPUProbe, AllocProbe, LiveAllocProbe)
 }
 #: On unless a user chooses others.
 DEFAULT_PROBES = ("gc", "rss", "native", "cpu")

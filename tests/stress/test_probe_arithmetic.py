@@ -2,6 +2,8 @@
 
 import pytest
 
+from stress.probes.alloc import Allocated, alloc_figures
+from stress.probes.alloc_live import live_difference
 from stress.probes.cpu import CPUTimes, Snapshot, clock_id, process_figures, score_figures
 from stress.probes.gc import Collections, gc_figures
 from stress.probes.rss import Resident, parse_status, resolution, rss_figures
@@ -145,3 +147,37 @@ def test_resident_bytes_are_read_from_the_kernels_text():
 def test_a_kernel_text_without_the_line_is_named(text, missing):
     with pytest.raises(ValueError, match=f"^/proc/self/status has no line {missing}$"):
         parse_status(text)
+
+
+@pytest.mark.parametrize(("duration_s", "rate"), [(0.25, 2000), (10.0, 50)])
+def test_the_rate_of_allocation_is_by_time_and_the_norm_by_operation(duration_s, rate):
+    assert alloc_figures(Allocated(nbytes=500, allocations=20), duration_s, 5) == {
+        "alloc.rate": rate,
+        "alloc.rate.norm": 100,
+        "alloc.count.norm": 4,
+    }
+
+
+def test_no_allocation_is_zero_in_every_figure():
+    assert set(alloc_figures(Allocated(0, 0), 0.25, 1).values()) == {0}
+
+
+def test_a_rate_of_no_time_and_a_norm_of_no_operation_are_not_measurable():
+    assert alloc_figures(Allocated(10, 1), 0.0, 0) == {
+        "alloc.rate": None,
+        "alloc.rate.norm": None,
+        "alloc.count.norm": None,
+    }
+
+
+def test_a_difference_over_live_threads_is_that_of_the_threads_alive_at_its_end():
+    assert live_difference({1: 100, 2: 30}, {1: 140, 2: 30}) == 40
+
+
+def test_a_difference_over_live_threads_has_all_of_a_new_thread():
+    assert live_difference({1: 100}, {1: 100, 2: 30}) == 30
+
+
+def test_a_difference_over_live_threads_misses_a_thread_that_vanished():
+    assert live_difference({1: 100, 2: 30}, {1: 140}) == 40
+    assert live_difference({1: 100}, {1: 100}) == 0
