@@ -35,6 +35,11 @@ def waiting_factor(row: Row) -> float:
     return wall / cpu if wall and cpu else 1.0
 
 
+def agree(one: Row, other: Row) -> bool:
+    """Whether the parameters that both have are the same."""
+    return all(other.params.get(name, value) == value for name, value in one.params.items())
+
+
 def short_name(row: Row) -> str:
     """The name where the mode has been said."""
     _, bracket, cell = row.name.partition("[")

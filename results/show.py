@@ -36,8 +36,9 @@ def _joined(*blocks: list[str]) -> str:
 
 def _remarks(table: Table, wrapped: bool) -> list[str]:
     """Notes on the marks, where it was measured, and the findings as a list."""
-    lines = [*formats.notes(table), *_provenance(table.results.metadata)]
-    findings = [f"- {sentence}" for sentence in words(table.results)]
+    results = table.results
+    lines = [*formats.notes(table), *_provenance(results.metadata), *_probes(results)]
+    findings = [f"- {sentence}" for sentence in words(results)]
     if findings:
         lines += ["", *findings]
     if not wrapped:
@@ -66,3 +67,12 @@ def _provenance(metadata: Mapping[str, Any]) -> list[str]:
     facts = [python, kernel, cpu, collector and f"gc thresholds {collector}"]
     known = [str(fact) for fact in facts if fact]
     return [f"Measured with {', '.join(known)}."] if known else []
+
+
+def _probes(results: Results) -> list[str]:
+    """What was read beside the times: some of it slows what is timed."""
+    found = dict.fromkeys(row.metadata.get("scopestress_probes") for row in results.rows)
+    sets = [str(names).replace(",", ", ") for names in found if names]
+    if not sets:
+        return []
+    return [f"Probes on: {'; in other rows '.join(sets)}."]

@@ -74,7 +74,7 @@ def scale_for(
         # All are zero: the unit that such figures mostly have.
         symbol, factor = _LADDERS[base][1]
         return Scale(symbol + slash + per, factor)
-    style = _PER_OPERATION if per == "op" else _SIZES if base == "bytes" else _OTHERS
+    style = _SIZES if base == "bytes" else _PER_OPERATION if per == "op" else _OTHERS
     if calls:
         style = _CALLS
     for least in style.least:

@@ -8,7 +8,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from results.findings import Finding, figure, listed, short_name, times, waiting_factor, waits
+from results.findings import (
+    Finding,
+    agree,
+    figure,
+    listed,
+    short_name,
+    times,
+    waiting_factor,
+    waits,
+)
+from results.missed import missed
 from results.model import BASELINE, Results, Row
 from results.schema import SCORE
 from results.statistics import estimate, mean
@@ -48,6 +58,7 @@ def words(results: Results) -> list[str]:
         *_stressed(rows),
         *_waiting(rows),
         *tails(rows),
+        *missed(rows),
         *_vague(rows),
         *_harness(rows),
     ]
@@ -137,16 +148,11 @@ def _thrash(row: Row, rows: Sequence[Row]) -> _Thrash | None:
 
 def _is_reference(other: Row, row: Row) -> bool:
     """Whether it does the same under the same stress, and leaves the collector alone."""
-    alike = other.mode == row.mode and _agree(other, row)
+    alike = other.mode == row.mode and agree(other, row)
     if not alike or other.operation in (BASELINE, row.operation):
         return False
     share = figure(other, "gc.share")
     return share is not None and share < QUIET_SHARE
-
-
-def _agree(one: Row, other: Row) -> bool:
-    """Whether the parameters that both have are the same."""
-    return all(other.params.get(name, value) == value for name, value in one.params.items())
 
 
 def _thrash_text(case: _Thrash, modes: Sequence[str]) -> str:
@@ -216,7 +222,7 @@ def _stressed(rows: Sequence[Row]) -> Iterator[Finding]:
 
 
 def _is_calm(other: Row, row: Row) -> bool:
-    return other.mode == CALM and other.operation == row.operation and _agree(other, row)
+    return other.mode == CALM and other.operation == row.operation and agree(other, row)
 
 
 def _waiting(rows: Sequence[Row]) -> Iterator[Finding]:

@@ -198,6 +198,26 @@ def test_the_machine_stands_beside_the_figures(make_score: Make, results_of: Rea
     assert expected in shown(results_of(make_score()))
 
 
+def test_the_probes_that_were_on_stand_beside_the_figures(
+    make_score: Make, results_of: Read
+) -> None:
+    on = {"scopestress_probes": "alloc,gc"}
+    expected = "Probes on: alloc, gc.\n"
+    assert expected in shown(results_of(make_score(metadata=on)))
+    assert expected in shown(results_of(make_score(metadata=on)), "markdown")
+    assert "Probes on" not in shown(results_of(make_score()))
+
+
+def test_probes_that_were_on_in_some_rows_only_are_told_apart(
+    make_score: Make, results_of: Read
+) -> None:
+    rows = [
+        make_score("a[NONE]", metadata={"scopestress_probes": "gc"}),
+        make_score("b[NONE]", metadata={"scopestress_probes": "gc,alloc"}),
+    ]
+    assert "Probes on: gc; in other rows gc, alloc.\n" in shown(results_of(*rows))
+
+
 def test_text_is_coloured_only_when_asked(scores: Scores, results_of: Read) -> None:
     results = results_of(*scores)
     assert "\x1b" not in shown(results)

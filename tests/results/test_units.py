@@ -19,6 +19,7 @@ MIB = 2**20
         ("bytes", [200 * MIB, 900 * MIB], "MiB"),
         ("bytes", [64, 128], "bytes"),
         ("bytes/s", [3 * 2**30], "GiB/s"),
+        ("bytes/op", [1_000_057, 1_006_677], "KiB/op"),
         ("collections", [3, 12], "collections"),
     ],
 )
@@ -59,6 +60,12 @@ def test_times_per_operation_keep_three_decimals_or_more() -> None:
     scale = scale_for("s/op", [1.05e-7, 2.5e-4])
     assert scale is not None
     assert [scale.format(value) for value in (1.05e-7, 2.5e-4)] == ["0.105", "250.000"]
+
+
+def test_sizes_per_operation_that_differ_by_less_than_a_hundredth_read_differently() -> None:
+    scale = scale_for("bytes/op", [1_000_057.3, 1_006_677.2])
+    assert scale is not None
+    assert [scale.format(value) for value in (1_000_057.3, 1_006_677.2)] == ["976.6", "983.1"]
 
 
 def test_whole_numbers_have_no_decimals() -> None:

@@ -247,3 +247,28 @@ def test_the_worst_row_comes_first(
         make_score("wild[NONE]", 2.5e-4, metrics=thrashing(2000, share=0.6)),
     )
     assert [sentence.split("[")[0] for sentence in said] == ["wild", "mild"]
+
+
+def allocation(right: float, live: float) -> dict[str, Any]:
+    return {"alloc.rate.norm": right, "alloc.live.norm": live}
+
+
+def test_a_figure_that_misses_threads_that_ended_is_told_with_the_right_one(
+    make_score: Make, say: Say
+) -> None:
+    said = say(
+        make_score("baseline[NONE]", 1e-8, metrics=allocation(0.001, 0.002)),
+        make_score("inline[NONE]", 5e-5, metrics=allocation(1_000_000, 1_000_100)),
+        make_score("separate[NONE]", 3e-4, metrics=allocation(1_007_000, 5_500)),
+        make_score("separate[MEMORY]", 3e-4, metrics=allocation(1_007_000, 5_500)),
+    )
+    assert said == [
+        "separate[NONE]: a difference over live threads sees 5.4 KiB of 983 KiB an operation and"
+        " misses 99.5 %, for the threads that allocated have ended. In truth it allocates 0.7 %"
+        " more than inline. Likewise in MEMORY."
+    ]
+
+
+def test_threads_that_live_on_are_not_told(make_score: Make, say: Say) -> None:
+    assert say(make_score("inline[NONE]", metrics=allocation(1_000_000, 999_000))) == []
+    assert say(make_score("idle[NONE]", metrics=allocation(0, 0))) == []
