@@ -2,6 +2,8 @@
 
     scope_close      opening, filling and closing a memory scope, and what it costs to leave the
                      closing to the garbage collector
+    thread_alloc     what an allocation probe sees of threads that end, and what a difference over
+                     live threads makes of it
     thread_clock     reading how long a thread has kept a core busy, and how fine the answer is
 
 A suite is a list of rows and a call of `suites.main.run`. What carries it, from the inside out:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from results.names import format_name, format_size
 from stress.modes import StressMode, StressOptions
+from stress.probes import DEFAULT_PROBES
 from suites.rows import Row, Work
 
 
@@ -36,6 +37,8 @@ class Suite:
     """The defaults; what differs from them is in the names of cells."""
     sampled: bool = False
     """Times single calls, as --sample does for the others."""
+    probes: tuple[str, ...] = DEFAULT_PROBES
+    """On unless others are chosen."""
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,9 @@ def _worker(runner: SuiteRunner) -> int:
 
 
 def _list_probes() -> None:
+    width = max(map(len, PROBES))
     for name, probe in PROBES.items():
-        print(f"{name:<8} {probe.summary}")
+        print(f"{name:<{width}}  {probe.summary}")
 
 
 def _list_cells(runner: SuiteRunner) -> None:

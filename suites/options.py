@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from results.names import parse_size
 from stress.modes import StressMode, StressOptions
-from stress.probes import DEFAULT_PROBES, PROBES
+from stress.probes import PROBES
 from suites.cells import Selection, Suite
 from suites.rows import TOUCHES
 
@@ -199,7 +199,7 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
         action="append",
         type=_typed(_one_of(*PROBES, "list")),
         help="what is read beside the time; repeatable, 'list' prints them "
-        f"(default: {', '.join(DEFAULT_PROBES)})",
+        f"(default: {', '.join(suite.probes)})",
     )
     add(
         "--sample",

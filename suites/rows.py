@@ -51,6 +51,10 @@ class Row:
     """What makes the probes of this row alone, beside those that --probe names."""
 
 
+BASELINE = Row("baseline", "the empty operation in the same harness", body="pass", sized=False)
+"""Every suite has it."""
+
+
 @dataclass(frozen=True)
 class Work:
     """How much is done in one operation."""

@@ -32,7 +32,6 @@ from results import samples, schema
 from results.histogram import Histogram
 from stress import sampler
 from stress.modes import StressMode
-from stress.probes import DEFAULT_PROBES
 from suites import options, provenance
 from suites.cells import Cell, Suite
 from suites.measure import CALIBRATION_COLLECT_SHARE, Measurement
@@ -227,7 +226,7 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         cells = self.selection.cells(suite)
         self.left_out = {cell.row for cell in cells if not _available(cell.row.requires)}
         self.cells = [cell for cell in cells if cell.row not in self.left_out]
-        self.probes = tuple(dict.fromkeys(self.args.probe or DEFAULT_PROBES))
+        self.probes = tuple(dict.fromkeys(self.args.probe or suite.probes))
         if not self.cells:
             parser.error("nothing matches --only; --list without it prints what there is")
 

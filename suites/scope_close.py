@@ -27,7 +27,7 @@ of implicit_close are as quick as any, and one in some hundred runs the collecto
 from suites.cells import Part, Suite
 from suites.main import run
 from suites.peers import PEERS
-from suites.rows import Row
+from suites.rows import BASELINE, Row
 
 _BUDGET_CYCLE = """
     from scopes import ImplicitScope
@@ -55,12 +55,7 @@ _CYCLE_BODY = """
 _FILL = "memory.copy_from(pattern)"
 
 ROWS = (
-    Row(
-        "baseline",
-        "the empty operation in the same harness",
-        body="pass",
-        sized=False,
-    ),
+    BASELINE,
     Row(
         "confined_close",
         "open a confined scope, allocate, touch, close()",

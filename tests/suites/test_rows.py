@@ -8,6 +8,7 @@ import pytest
 from suites.peers import PEERS
 from suites.rows import PAGE_BYTES, TOUCHES, Row, Work, compile_loop, loop_source
 from suites.scope_close import ROWS
+from suites.thread_alloc import ROWS as THREAD_ROWS
 
 ROW = Row(
     "recorded",
@@ -114,7 +115,7 @@ def test_a_missing_module_is_an_import_error_when_the_loop_is_made():
 
 @pytest.mark.parametrize("touch", TOUCHES)
 @pytest.mark.parametrize("size", [1, 1024, 3 * PAGE_BYTES], ids=["1B", "1KiB", "3pages"])
-@pytest.mark.parametrize("row", [*ROWS, *PEERS], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [*ROWS, *PEERS, *THREAD_ROWS], ids=lambda row: row.name)
 def test_every_row_runs_at_every_size_with_every_touch(row, size, touch):
     assert compile_loop(row, Work(size, touch, collect_every=2))(range(2)) is None
 
