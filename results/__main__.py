@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from results.errors import ResultsError
-from results.files import read
+from results.files import read, write_expanded
 from results.show import FORMATS, show
 
 BAD_INPUT = 2
@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_show(commands)
+    _add_expand(commands)
     return parser
 
 
@@ -53,6 +54,20 @@ def _show(args: argparse.Namespace) -> int:
         sys.stdout.reconfigure(errors="replace")
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     show(read(args.file), sys.stdout, args.format, colour)
+    return 0
+
+
+def _add_expand(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "expand", help="write the figures of a file, as of pyperf's hooks, as benchmarks for pyperf"
+    )
+    parser.add_argument("file", metavar="FILE", help="a result file, also gzipped")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
+    parser.set_defaults(run=_expand)
+
+
+def _expand(args: argparse.Namespace) -> int:
+    write_expanded(args.output, args.file)
     return 0
 
 

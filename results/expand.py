@@ -36,12 +36,16 @@ _CALIBRATION = (
 
 
 def tagged(benchmark: pyperf.Benchmark) -> pyperf.Benchmark:
-    """The score with the tag and the schema version in every run: one without drops the tag."""
-    added = {"tags": [schema.SCORE], schema.SCHEMA_KEY: schema.SCHEMA}
+    """The score with the tag and the schema version in every run: one without drops the tag.
+
+    Tags that somebody else gave it stay.
+    """
     runs = []
     for index, run in enumerate(benchmark.get_runs(), 1):
         metadata = run.get_metadata()
         schema.check_schema(metadata, f"benchmark {benchmark.get_name()!r}, run {index}")
+        tags = list(dict.fromkeys([schema.SCORE, *metadata.get("tags", ())]))
+        added = {"tags": tags, schema.SCHEMA_KEY: schema.SCHEMA}
         runs.append(_run(run.values, run.warmups, metadata | added))
     return pyperf.Benchmark(runs)
 

@@ -15,7 +15,7 @@ from results.expand import expand, tagged
 from results.model import Results
 from results.parse import parse
 
-__all__ = ["append", "check_writable", "read", "write"]
+__all__ = ["append", "check_writable", "read", "write", "write_expanded"]
 
 
 def read(path: str | os.PathLike[str]) -> Results:
@@ -99,6 +99,17 @@ def append(path: str | os.PathLike[str], score_benchmarks: Sequence[pyperf.Bench
         except ValueError as error:
             raise ResultsError(f"{path}: benchmark {name!r}: {error}") from error
     write(path, list(scores.values()), overwrite=True)
+
+
+def write_expanded(path: str | os.PathLike[str], source: str | os.PathLike[str]) -> None:
+    """Write what another file holds, with a benchmark for every metric that pyperf can compare.
+
+    ResultsError as from `read` and `write`, and where no run of the source holds a metric.
+    """
+    rows = read(source).rows
+    if not any(row.metrics for row in rows):
+        raise ResultsError(f"{source}: there is nothing to expand: its runs hold no metrics")
+    write(path, _scores(Path(source)))
 
 
 def _scores(path: Path) -> list[pyperf.Benchmark]:

@@ -6,13 +6,14 @@ The exact figures of a run are one line of JSON, a value for each value of the r
      "rss.peak": {"unsupported": "clear_refs is not writable"}}
 
 A null among the values is a figure that was not measurable there: no zero, and no reason to drop
-the metric.
+the metric. An entry with "per": "op" has values of all operations of a value, written where the
+number of loops is not known (pyperf hooks); it is read as a figure per operation.
 """
 
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from results.errors import ResultsError
@@ -31,6 +32,7 @@ PARAMS_KEY = "scopestress_params"
 SCORE = "score"
 AGGREGATIONS = ("sum", "max", "mean")
 BETTER = ("lower", "higher")
+PER_OPERATION = "op"
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def figures_of_run(metadata: Mapping[str, Any], count: int, place: str) -> dict[
         for name, entry in _entries(metadata[key], f"{place}, {key}").items():
             if name in found:
                 raise ResultsError(f"{place}, {key}: the metric {name!r} is there twice")
-            found[name] = _figures(name, entry, count, f"{place}, {key}: the metric {name!r}")
+            here = f"{place}, {key}: the metric {name!r}"
+            found[name] = _per_operation(_figures(name, entry, count, here), entry, metadata, here)
     return found
 
 
@@ -197,6 +200,18 @@ def _figures(name: str, entry: Any, count: int, place: str) -> Figures:
         if value is not None and not is_number(value):
             raise ResultsError(f"{place}: expected finite numbers, found {value!r:.40}")
     return Figures(metric, (tuple(values),))
+
+
+def _per_operation(
+    figures: Figures, entry: Mapping[str, Any], metadata: Mapping[str, Any], place: str
+) -> Figures:
+    """The figures as they are, or divided by the operations of a value where the entry asks."""
+    if figures.unsupported is not None or "per" not in entry:
+        return figures
+    _one_of(entry, "per", (PER_OPERATION,), place)
+    operations = metadata.get("loops", 1) * metadata.get("inner_loops", 1)
+    values = tuple(None if value is None else value / operations for value in figures.by_process[0])
+    return Figures(replace(figures.metric, unit=f"{figures.metric.unit}/op"), (values,))
 
 
 def _one_of(entry: Mapping[str, Any], key: str, allowed: Iterable[str], place: str) -> str:

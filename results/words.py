@@ -147,8 +147,11 @@ def _thrash(row: Row, rows: Sequence[Row]) -> _Thrash | None:
 
 
 def _is_reference(other: Row, row: Row) -> bool:
-    """Whether it does the same under the same stress, and leaves the collector alone."""
-    alike = other.mode == row.mode and agree(other, row)
+    """Whether it does the same under the same stress, and leaves the collector alone.
+
+    Benchmarks without a mode are other people's, and do different things.
+    """
+    alike = row.mode and other.mode == row.mode and agree(other, row)
     if not alike or other.operation in (BASELINE, row.operation):
         return False
     share = figure(other, "gc.share")

@@ -48,6 +48,10 @@ USUAL = {"processes": 6, "values": 3, "warmups": 1, "min_time": 0.1}
 QUICK = {"processes": 4, "values": 1, "warmups": 0, "min_time": 0.1}
 
 
+OWN_HOOKS = "scopestress_"
+"""How the names of our hooks for pyperf begin."""
+
+
 class WorkerError(Exception):
     """A worker did not deliver a result; the text says how it ended."""
 
@@ -234,6 +238,12 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         args = self.argparser.parse_args(argv)
         if args.output and args.append:
             self.argparser.error("-o writes a new file, --append adds to one: give one of them")
+        for hook in args.hook or ():
+            if hook.startswith(OWN_HOOKS):
+                self.argparser.error(
+                    f"--hook {hook} is for benchmarks of others; a suite has the same figures by"
+                    f" --probe {hook.removeprefix(OWN_HOOKS)}"
+                )
         self.output, self.append = args.output, args.append
         args.output = args.append = None
         self._set_args(args)

@@ -11,7 +11,7 @@ window.record(duration, operations=loops)
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from stress.base import Stress
 from stress.probes.metric import Metric
@@ -36,8 +36,10 @@ class Window:
             key=lambda probe: -probe.cost_ns,
         )
         # Bound methods, made here: a window that makes objects could start a collection in itself.
-        self._befores = tuple(probe.before for probe in self._outermost_first)
-        self._afters = tuple(probe.after for probe in reversed(self._outermost_first))
+        self._befores = tuple(self._step(probe, probe.before) for probe in self._outermost_first)
+        self._afters = tuple(
+            self._step(probe, probe.after) for probe in reversed(self._outermost_first)
+        )
         self._values: dict[str, list[float | None]] = {
             metric.name: [] for probe in self._outermost_first for metric in probe.metrics
         }
@@ -50,6 +52,10 @@ class Window:
         idents = tuple(threads)
         for probe in self.probes:
             probe.attach(stress, idents)
+
+    def _step(self, probe: Probe, step: Callable[[], None]) -> Callable[[], None]:
+        """What a window does for a probe at one of its ends."""
+        return step
 
     def open(self) -> None:
         """Begin a window; RuntimeError when one is open."""
@@ -126,3 +132,19 @@ class Window:
             **({"note": metric.note} if metric.note else {}),
             "values": self._values[metric.name][self._recorded - last :],
         }
+
+
+class ForgivingWindow(Window):
+    """In somebody else's program: a probe that fails is unsupported from then on, and the reason is
+    what it raised. The other probes and the program go on."""
+
+    def _step(self, probe: Probe, step: Callable[[], None]) -> Callable[[], None]:
+        def forgiving() -> None:
+            if probe.unsupported is not None:
+                return
+            try:
+                step()
+            except Exception as error:
+                probe.unsupported = f"{type(error).__name__}: {error}"
+
+        return forgiving

@@ -168,3 +168,8 @@ def test_figures_that_do_not_fit_the_values_are_refused_with_their_place(make_sc
         "benchmark 'confined_close[NONE]', run 3, scopestress_metrics: the metric 'gc.time':"
         " expected 2 values as in the run, found 1"
     )
+
+
+def test_tags_of_others_stay_beside_ours(make_score: Make) -> None:
+    runs = tagged(make_score(metadata={"tags": ["serialize", "score"]})).get_runs()
+    assert [run.get_metadata()["tags"] for run in runs] == [["score", "serialize"]] * 4

@@ -9,7 +9,8 @@ import pyperf
 import pytest
 
 from results.errors import ResultsError
-from results.files import append, check_writable, read, write
+from results.expand import expand
+from results.files import append, check_writable, read, write, write_expanded
 from results.model import Results
 from results.schema import Metric
 
@@ -280,3 +281,47 @@ def test_a_gzipped_file_that_was_cut_off_is_refused(tmp_path: Path, scores: Scor
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ResultsError, match=r"run\.json\.gz: can't be read"):
         read(path)
+
+
+def per_operation(make_score: Make, values: list[float | None]) -> pyperf.Benchmark:
+    """A score as a pyperf hook leaves it: what is per operation is of the whole value."""
+    entry = {"unit": "s", "agg": "mean", "floor": 1e-9, "better": "lower", "per": "op"}
+    line = json.dumps({"score.cpu": entry | {"values": values}})
+    return make_score(
+        processes=1,
+        values=len(values),
+        loops=8,
+        inner_loops=4,
+        metadata={"scopestress_schema": 1, "scopestress_metrics.cpu": line},
+    )
+
+
+def test_a_figure_of_a_whole_value_is_read_per_operation(
+    make_score: Make, results_of: Read
+) -> None:
+    figures = results_of(per_operation(make_score, [64.0, None])).rows[0].metrics["score.cpu"]
+    assert figures.metric.unit == "s/op"
+    assert figures.by_process == ((2.0, None),)
+
+
+def test_a_figure_of_a_whole_value_is_expanded_per_operation(make_score: Make) -> None:
+    (metric,) = expand(per_operation(make_score, [64.0, 32.0]))
+    assert metric.get_values() == (2.0, 1.0)
+    assert metric.get_total_loops() == 32
+
+
+def test_what_hooks_left_is_expanded_once_and_for_all(tmp_path: Path, make_score: Make) -> None:
+    plain = make_score("timeit", metrics={"gc.time": 0.5, "rss.peak": 1e6}, hooks=True)
+    pyperf.BenchmarkSuite([plain]).dump(str(tmp_path / "plain.json"))
+    write_expanded(tmp_path / "once.json", tmp_path / "plain.json")
+    write_expanded(tmp_path / "twice.json", tmp_path / "once.json")
+    names = pyperf.BenchmarkSuite.load(str(tmp_path / "once.json")).get_benchmark_names()
+    assert names == ["timeit", "timeit:gc.time", "timeit:rss.peak"]
+    assert (tmp_path / "once.json").read_bytes() == (tmp_path / "twice.json").read_bytes()
+
+
+def test_a_file_without_figures_is_not_expanded(tmp_path: Path, make_score: Make) -> None:
+    pyperf.BenchmarkSuite([make_score()]).dump(str(tmp_path / "plain.json"))
+    with pytest.raises(ResultsError, match="nothing to expand: its runs hold no metrics"):
+        write_expanded(tmp_path / "new.json", tmp_path / "plain.json")
+    assert not (tmp_path / "new.json").exists()

@@ -102,3 +102,20 @@ def test_a_reader_that_stops_early_ends_it_quietly(path: Path) -> None:
             timeout=60,
         )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_expand_writes_the_figures_as_benchmarks(
+    tmp_path: Path, make_score: Callable[..., pyperf.Benchmark]
+) -> None:
+    plain = make_score("timeit", metrics={"gc.time": 0.5}, hooks=True)
+    pyperf.BenchmarkSuite([plain]).dump(str(tmp_path / "plain.json"))
+    assert main(["expand", str(tmp_path / "plain.json"), "-o", str(tmp_path / "new.json")]) == 0
+    names = pyperf.BenchmarkSuite.load(str(tmp_path / "new.json")).get_benchmark_names()
+    assert names == ["timeit", "timeit:gc.time"]
+
+
+def test_expand_overwrites_nothing(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = path.read_bytes()
+    assert main(["expand", str(path), "-o", str(path)]) == BAD_INPUT
+    assert "exists already; it is not overwritten" in capsys.readouterr().err
+    assert path.read_bytes() == before

@@ -272,3 +272,14 @@ def test_a_figure_that_misses_threads_that_ended_is_told_with_the_right_one(
 def test_threads_that_live_on_are_not_told(make_score: Make, say: Say) -> None:
     assert say(make_score("inline[NONE]", metrics=allocation(1_000_000, 999_000))) == []
     assert say(make_score("idle[NONE]", metrics=allocation(0, 0))) == []
+
+
+def test_benchmarks_of_others_are_not_held_against_each_other(
+    make_score: Make, say: Say, quiet: Metrics, thrashing: Metrics
+) -> None:
+    (said,) = say(
+        make_score("json_dumps", 5e-5, metrics=quiet(cpu=5e-5)),
+        make_score("create_gc_cycles", 5e-5, metrics=thrashing(cpu=5e-5)),
+    )
+    assert said.startswith("create_gc_cycles: its process spent 41 % of the measured time in the")
+    assert "json_dumps" not in said

@@ -88,6 +88,11 @@ def test_a_refused_option_with_a_value_is_refused_all_the_same(refusal):
             ("-o", "a.json", "--append", "b.json"),
             "-o writes a new file, --append adds to one: give one of them",
         ),
+        (
+            ("--hook", "scopestress_gc"),
+            "--hook scopestress_gc is for benchmarks of others; a suite has the same figures by"
+            " --probe gc",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
