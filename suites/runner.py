@@ -20,7 +20,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import pyperf
 from pyperf._bench import _load_suite_from_pipe
@@ -151,6 +151,8 @@ class WorkerManager(Manager):  # type: ignore[misc]
             # start and the block that ends it.
             unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
             try:
+                # In here, too, for a signal within open() would have the pipe closed twice.
+                stream = reader.open_text() if self.args.timeout is None else None
                 with writer:
                     command = self.worker_cmd(
                         calibrate_loops, calibrate_warmups, writer.to_subprocess()
@@ -158,14 +160,16 @@ class WorkerManager(Manager):  # type: ignore[misc]
                     process = subprocess.Popen(command, env=environ, pass_fds=[writer.fd])
                 with popen_killer(process):
                     signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
-                    return self._result(process, reader)
+                    return self._result(process, reader, stream)
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
 
-    def _result(self, process: "subprocess.Popen[bytes]", reader: Any) -> pyperf.BenchmarkSuite:
+    def _result(
+        self, process: "subprocess.Popen[bytes]", reader: Any, stream: TextIO | None
+    ) -> pyperf.BenchmarkSuite:
         self._watcher.worker_started()
         try:
-            text = reader.read_text(timeout=self.args.timeout)
+            text = stream.read() if stream else reader.read_text(timeout=self.args.timeout)
             status = process.wait(timeout=EXIT_TIMEOUT)
         except TimeoutError:
             raise WorkerError(f"took longer than the {self.args.timeout} s of --timeout") from None

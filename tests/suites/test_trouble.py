@@ -8,7 +8,13 @@ import subprocess
 from collections.abc import Iterator
 
 import psutil
+import pyperf
 import pytest
+from pyperf._utils import ReadPipe
+
+from suites.provenance import ROOT
+from suites.runner import STOP_SIGNALS, SuiteRunner
+from suites.scope_close import SUITE
 
 LONG = ("--only", "^baseline", "--mode", "none", "-p", "20", "--min-time", "30", "-o", "out.json")
 
@@ -71,6 +77,24 @@ def test_a_signal_to_the_manager_alone_ends_the_workers_as_well(session):
     session.process.send_signal(signal.SIGINT)
     assert session.end() == 130
     assert psutil.wait_procs(session.workers, timeout=10)[1] == []
+
+
+def test_signals_wait_while_the_pipe_from_a_worker_is_opened(monkeypatch):
+    waiting = []
+    open_text = ReadPipe.open_text
+
+    def noting(pipe):
+        waiting.append(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+        return open_text(pipe)
+
+    monkeypatch.setattr(pyperf.Runner, "_created", set())
+    monkeypatch.setattr(ReadPipe, "open_text", noting)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    only = ("--only", "^baseline", "--mode", "none", "--debug-single-value", "-q")
+    runner = SuiteRunner(SUITE, only)
+    runner.run_cell(runner.cells[0])
+    assert waiting
+    assert all(signals >= STOP_SIGNALS for signals in waiting)
 
 
 def test_a_worker_that_dies_is_named_with_its_end_and_leaves_no_file(session, tmp_path):
