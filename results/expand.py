@@ -78,7 +78,7 @@ def _metric_benchmark(score: pyperf.Benchmark, figures: Figures) -> pyperf.Bench
     for run in score.get_runs():
         metadata = shared | _loops(run, figures.metric)
         if run.values:
-            operations = run.get_total_loops() if figures.metric.extensive else 1
+            operations = _operations(run) if figures.metric.extensive else 1
             runs.append(_run(_stored(next(processes), figures.metric, operations), None, metadata))
         else:
             # Nothing was measured while it calibrated, and pyperf wants a run to hold something.
@@ -110,8 +110,16 @@ def _loops(run: pyperf.Run, metric: Metric) -> dict[str, Any]:
     pyperf, which multiplies by the loops for raw values, must find 1."""
     kept = {key: value for key, value in run.get_metadata().items() if key in _CALIBRATION}
     if metric.extensive or metric.unit.endswith("/op"):
-        return kept | {"loops": run.get_loops(), "inner_loops": run.get_inner_loops()}
+        return kept | {
+            "loops": run.get_loops(),
+            "inner_loops": _operations(run) // run.get_loops(),
+        }
     return kept | {"loops": 1, "inner_loops": 1}
+
+
+def _operations(run: pyperf.Run) -> int:
+    """Of all threads: a total is of the whole process."""
+    return int(run.get_total_loops() * run.get_metadata().get(schema.THREADS_KEY, 1))
 
 
 def _stored(values: Sequence[float], metric: Metric, operations: int) -> tuple[float, ...]:

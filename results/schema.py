@@ -29,6 +29,9 @@ UNIT_KEY = "scopestress_unit"
 PARAMS_KEY = "scopestress_params"
 """One line of JSON: the parameters of a benchmark with those that its name leaves out as usual."""
 
+THREADS_KEY = "scopestress_threads_measured"
+"""How many threads did as many operations each as the loops of a run say; 1 if it is not there."""
+
 SCORE = "score"
 AGGREGATIONS = ("sum", "max", "mean")
 BETTER = ("lower", "higher")

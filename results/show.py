@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 from results import formats
 from results.model import Results
-from results.table import Table, build
+from results.table import Table, build, common_params
 from results.words import words
 
 FORMATS = ("text", "csv", "markdown", "json")
@@ -37,7 +37,8 @@ def _joined(*blocks: list[str]) -> str:
 def _remarks(table: Table, wrapped: bool) -> list[str]:
     """Notes on the marks, where it was measured, and the findings as a list."""
     results = table.results
-    lines = [*formats.notes(table), *_provenance(results.metadata), *_probes(results)]
+    lines = [*formats.notes(table), *_common(results), *_provenance(results.metadata)]
+    lines += _probes(results)
     findings = [f"- {sentence}" for sentence in words(results)]
     if findings:
         lines += ["", *findings]
@@ -58,13 +59,24 @@ def _wrapped(line: str) -> list[str]:
     return parts or [""]
 
 
+def _common(results: Results) -> list[str]:
+    """The parameters that have no column."""
+    found = common_params(results.rows)
+    return [f"Parameters: {', '.join(f'{k}={v}' for k, v in found.items())}."] if found else []
+
+
 def _provenance(metadata: Mapping[str, Any]) -> list[str]:
     """Where the figures come from: without the machine they mean nothing."""
     python = metadata.get("scopestress_python") or metadata.get("python_version")
     kernel = metadata.get("scopestress_kernel") or metadata.get("platform")
     cpu = metadata.get("scopestress_cpu") or metadata.get("cpu_model_name")
     collector = metadata.get("scopestress_gc_thresholds")
-    facts = [python, kernel, cpu, collector and f"gc thresholds {collector}"]
+    objects, malloc = (metadata.get(f"scopestress_{key}") for key in ("object_allocator", "malloc"))
+    facts = [
+        *(python, kernel, cpu),
+        collector and f"gc thresholds {collector}",
+        objects and malloc and f"objects from {objects}, malloc of {malloc}",
+    ]
     known = [str(fact) for fact in facts if fact]
     return [f"Measured with {', '.join(known)}."] if known else []
 

@@ -122,6 +122,15 @@ def _family_scale(lines: Sequence[Line]) -> Scale | None:
 
 
 def _varying(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The parameters that differ between rows; where all have the same there is nothing to tell."""
+    """The parameters that differ between the rows that have them."""
+    return tuple(name for name, values in _values(rows).items() if len(values) > 1)
+
+
+def common_params(rows: Sequence[Row]) -> dict[str, str]:
+    """The others: each with the one value that all rows have for which it means something."""
+    return {name: min(values) for name, values in _values(rows).items() if len(values) == 1}
+
+
+def _values(rows: Sequence[Row]) -> dict[str, set[str]]:
     names = sorted({name for row in rows for name in row.params})
-    return tuple(name for name in names if len({row.params.get(name) for row in rows}) > 1)
+    return {name: {row.params[name] for row in rows if name in row.params} for name in names}

@@ -9,7 +9,10 @@
 A suite is a list of rows and a call of `suites.main.run`. What carries it, from the inside out:
 
     rows.py          a row: the lines that are timed, and how they become a loop
-    cells.py         a suite, and its cells: a row in a stress mode at a size, with a name
+    parameters.py    what varies from cell to cell, by --param
+    allocators.py    what a worker is given to run with an allocator; readback.py: what it has
+    cells.py         a suite, and its cells: a row in a stress mode with parameters, with a name
+    team.py          the threads that run a row at once, and the scope they may share
     measure.py       in the worker: one value, with the probes' window around it
     provenance.py    what the machine, the interpreter and the allocator were
     options.py       the command line

@@ -1,13 +1,17 @@
-"""A suite, and its cells: one row in one stress mode at one size, under a name of its own."""
+"""A suite, and its cells: a row in a stress mode with parameters, under a name of its own."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
 
-from results.names import format_name, format_size
+from results.names import format_name
 from stress.modes import StressMode, StressOptions
 from stress.probes import DEFAULT_PROBES
-from suites.rows import Row, Work
+from suites.allocators import Allocator
+from suites.parameters import PARAMETERS, Parameter, that_matter
+from suites.rows import SHARED, Row, Work
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,25 @@ class Cell:
     work: Work
     stress: StressOptions = field(default_factory=StressOptions)
     usual: Work = field(default_factory=Work)
+    allocator: Allocator = field(default_factory=Allocator)
     sampled: bool = False
     """Whether every operation is timed by itself."""
+
+    @classmethod
+    def made(
+        cls,
+        row: Row,
+        mode: StressMode,
+        usual: Work,
+        values: Mapping[Parameter, Any],
+        sampled: bool = False,
+    ) -> "Cell":
+        """The cell with these values and the defaults for all other parameters."""
+        parts: dict[str, dict[str, Any]] = {"work": {}, "stress": {}, "": {}}
+        for parameter, value in values.items():
+            parts[parameter.part][parameter.attribute] = value
+        work, stress = replace(usual, **parts["work"]), StressOptions(**parts["stress"])
+        return cls(row, mode, work, stress, usual, sampled=sampled, **parts[""])
 
     @property
     def name(self) -> str:
@@ -60,48 +81,49 @@ class Cell:
     @property
     def params(self) -> dict[str, str]:
         """The parameters that matter to this cell and are not the default."""
-        found: dict[str, str] = {}
-        if self.row.sized and self.work.size != self.usual.size:
-            found["size"] = format_size(self.work.size)
-        if self.row.sized and self.work.touch != self.usual.touch:
-            found["touch"] = self.work.touch
-        if self.row.periodic and self.work.collect_every != self.usual.collect_every:
-            found["collect-every"] = str(self.work.collect_every)
-        default = StressOptions()
-        for option in self.stress_options:
-            value = getattr(self.stress, option)
-            if value != getattr(default, option):
-                found[option.replace("_", "-")] = str(value)
-        return found
+        usual = Cell(self.row, self.mode, self.usual)
+        return {
+            name: value
+            for name, value in self.all_params.items()
+            if PARAMETERS[name].of(self) != PARAMETERS[name].of(usual)
+        }
 
     @property
-    def usual_params(self) -> dict[str, str]:
-        """What a table may want to show and the name leaves out."""
-        return {"size": format_size(self.work.size)} if self.row.sized else {}
+    def all_params(self) -> dict[str, str]:
+        """The parameters that matter to this cell, with those that its name leaves out."""
+        return {
+            parameter.name: parameter.format(parameter.of(self))
+            for parameter in that_matter(self.row, self.mode)
+        }
 
     @property
     def stress_options(self) -> tuple[str, ...]:
         """The fields of StressOptions that have an effect in this cell's mode."""
-        return {
-            StressMode.NONE: (),
-            StressMode.MEMORY: ("heap_objects", "heap_kind"),
-            StressMode.THREADS: ("threads", "spin"),
-        }[self.mode]
+        return tuple(
+            parameter.attribute
+            for parameter in that_matter(self.row, self.mode)
+            if parameter.part == "stress"
+        )
+
+    @property
+    def period(self) -> int:
+        """Operations of a thread after which it does something more; 0 where it never does."""
+        if self.work.scope == SHARED:
+            return self.work.operations_per_scope
+        return self.work.collect_every if self.row.periodic else 0
 
     @property
     def operations_per_loop(self) -> int:
-        return self.work.collect_every if self.row.periodic else 1
+        """Of one thread."""
+        return self.period or 1
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What the command line asks for."""
+    """What the command line asks for: `values` by the name of the parameter, else its default."""
 
     modes: tuple[StressMode, ...]
-    sizes: tuple[int, ...]
-    touch: str
-    collect_every: int
-    stress: StressOptions
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     only: re.Pattern[str] | None = None
     peers: bool = False
     plan: tuple[Part, ...] = ()
@@ -114,9 +136,10 @@ class Selection:
     def _all(self, suite: Suite) -> Iterator[Cell]:
         for row in suite.rows + (suite.peers if self.peers else ()):
             for mode in self.modes:
-                for size in self.sizes if row.sized else (suite.work.size,):
-                    work = Work(size, self.touch, self.collect_every)
-                    yield Cell(row, mode, work, self.stress, suite.work, self.sampled)
+                chosen = [p for p in that_matter(row, mode) if p.name in self.values]
+                for values in product(*(self.values[p.name] for p in chosen)):
+                    combination = dict(zip(chosen, values, strict=True))
+                    yield Cell.made(row, mode, suite.work, combination, self.sampled)
 
     def _wants(self, cell: Cell) -> bool:
         if self.plan and not any(part.covers(cell.row, cell.work.size) for part in self.plan):

@@ -19,6 +19,7 @@ import pyperf
 from stress.modes import StressError
 from stress.probes import PROBES
 from suites import provenance
+from suites.allocators import AllocatorError
 from suites.cells import Suite
 from suites.rows import loop_source
 from suites.runner import STOP_SIGNALS, SuiteRunner, WorkerError
@@ -96,7 +97,7 @@ def _manage(runner: SuiteRunner, suite: Suite) -> int:
     try:
         _check(runner)
         destination.check()
-    except (ResultsError, StressError, ValueError) as error:
+    except (AllocatorError, ResultsError, StressError, ValueError) as error:
         return failed(str(error), 2)
     try:
         with _stoppable():
@@ -114,19 +115,22 @@ def _manage(runner: SuiteRunner, suite: Suite) -> int:
 def _check(runner: SuiteRunner) -> None:
     """Refuse what can't work before anything runs, and say what is worth knowing."""
     available = psutil.virtual_memory().available
-    for size in runner.selection.sizes:
-        if size > available:
+    for cell in runner.cells:
+        if cell.row.sized and cell.work.size > available:
             raise ValueError(
                 f"argument --size: expected at most the {available} bytes of memory that are "
-                f"available, found {size}"
+                f"available, found {cell.work.size}"
             )
-    for mode in runner.selection.modes:
-        runner.selection.stress.check(mode)
-        note = runner.selection.stress.note(mode)
+    stresses = dict.fromkeys((cell.mode, cell.stress) for cell in runner.cells)
+    for mode, stress in stresses:
+        stress.check(mode)
+    for note in dict.fromkeys(stress.note(mode) for mode, stress in stresses):
         if note:
             print(note, file=sys.stderr)
-    for row in runner.left_out:
-        print(f"{row.name} is left out: {row.requires} is not installed", file=sys.stderr)
+    for allocator in dict.fromkeys(cell.allocator for cell in runner.cells):
+        allocator.check(runner.args.python)
+    for row, reason in runner.left_out.items():
+        print(f"{row.name} is left out: it {reason}", file=sys.stderr)
 
 
 @contextmanager

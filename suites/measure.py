@@ -1,10 +1,8 @@
 """In the worker: the stress is on, and each value is taken between the probes' clockings."""
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from itertools import repeat
-from time import perf_counter
 from types import TracebackType
 
 from stress import sampler
@@ -12,7 +10,7 @@ from stress.modes import Stress, stressed
 from stress.probes import MetricRecord, Window, create
 from stress.probes.rss import RSSProbe
 from suites.cells import Cell
-from suites.rows import compile_loop
+from suites.team import Team
 
 CALIBRATION_COLLECT_SHARE = 0.1
 """While the number of loops is sought, a value is followed by a collection only if it lasted this
@@ -34,11 +32,11 @@ class Measurement(AbstractContextManager["Measurement"]):
         collect_above_s: float | None = None,
     ) -> None:
         self._cell = cell
-        period = cell.work.collect_every if cell.row.periodic else 0
         self._window = Window([*create(probes), *(make() for make in cell.row.probes)])
-        self._loop = compile_loop(cell.row, cell.work, cell.sampled)
-        self._sampler = sampler.create(period) if cell.sampled else None
+        threads = range(cell.work.threads_measured if cell.sampled else 0)
+        self._samplers = [sampler.create(cell.period) for _ in threads]
         self._samples: list[list[tuple[float, int]]] = []
+        self._team = Team(cell.row, cell.work, self._samplers)
         self._collect_above_s = collect_above_s
         self._last_s = 0.0
         self._stack = ExitStack()
@@ -46,7 +44,8 @@ class Measurement(AbstractContextManager["Measurement"]):
 
     def __enter__(self) -> "Measurement":
         self.stress = self._stack.enter_context(stressed(self._cell.mode, self._cell.stress))
-        self._window.attach(self.stress)
+        self._stack.callback(self._team.close)
+        self._window.attach(self.stress, self._team.start())
         return self
 
     def __exit__(
@@ -63,45 +62,42 @@ class Measurement(AbstractContextManager["Measurement"]):
             return self._windowed(loops)
         if self._last_s >= self._collect_above_s:
             gc.collect()
-        times = self._times(loops)
+        self._prepare(loops)
         self.stress.unpark()
-        started = perf_counter()
-        self._loop(times)
-        self._last_s = perf_counter() - started
+        self._last_s = self._team.run()
         self.stress.park()
-        if self._sampler:
-            self._sampler.take()
+        self._taken()
         return self._last_s
 
     def _windowed(self, loops: int) -> float:
         gc.collect()
-        times = self._times(loops)
+        self._prepare(loops)
         # Unparked inside the window: the probes' own system calls let go of the GIL, and beside
         # busy threads each could take tens of ms to get it back. What the hand-over adds to the
         # figures is about 0.3 ms of CPU time a value; the clock is inside of it.
         self._window.open()
         self.stress.unpark()
-        started = perf_counter()
-        self._loop(times)
-        ended = perf_counter()
+        duration = self._team.run()
         self.stress.park()
         self._window.close()
-        duration = ended - started
-        if self._sampler:
-            self._samples.append(self._sampler.take())
-        self._window.record(duration, loops * self._cell.operations_per_loop)
+        self._samples.append(self._taken())
+        operations = loops * self._cell.operations_per_loop
+        self._window.record(duration, operations * self._cell.work.threads_measured)
         return duration
 
-    def _times(self, loops: int) -> Iterable[object]:
-        """What drives the loop: so many turns, or, where single calls are timed, operations."""
-        if self._sampler:
-            return self._sampler.arm(loops * self._cell.operations_per_loop)
-        return repeat(None, loops)
+    def _prepare(self, loops: int) -> None:
+        """Where single calls are timed, a turn of the loop is an operation."""
+        per_loop = self._cell.operations_per_loop if self._cell.sampled else 1
+        self._team.prepare(loops * per_loop)
+
+    def _taken(self) -> list[tuple[float, int]]:
+        """The single calls of the last value in all threads, where they were timed."""
+        return [pair for one in self._samplers for pair in one.take()]
 
     def samples(self, last: int) -> list[tuple[float, int]] | None:
         """The single calls of the last so many values, as pairs of seconds and how many took that
         long; None where none were timed."""
-        if not self._sampler:
+        if not self._cell.sampled:
             return None
         return [pair for value in self._samples[len(self._samples) - last :] for pair in value]
 

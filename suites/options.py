@@ -5,11 +5,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from results.names import parse_size
-from stress.modes import StressMode, StressOptions
+from stress.modes import StressMode
 from stress.probes import PROBES
-from suites.cells import Selection, Suite
-from suites.rows import TOUCHES
+from suites.cells import Cell, Selection, Suite
+from suites.parameters import PARAMETERS, Sweep, one_of, swept
 
 # What pyperf offers and a suite does not, and what does the job here.
 REFUSED = {
@@ -53,10 +52,14 @@ _FORWARDED = (
     "peers",
     "quick",
     "collect_every",
+    "threads_measured",
+    "scope",
+    "allocator",
     "heap_objects",
     "heap_kind",
     "threads",
     "spin",
+    "param",
     "probe",
     "sample",
     "worker_environ",
@@ -108,28 +111,6 @@ def _typed(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return typed
 
 
-def _size(text: str) -> int:
-    size = parse_size(text)
-    if size < 1:
-        raise ValueError(f"a size is at least 1 byte, found {text!r}")
-    return size
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"expected a whole number of at least 1, found {text!r}")
-    return int(text)
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in words:
-            raise ValueError(f"expected one of {', '.join(words)}; found {text!r}")
-        return text
-
-    return parse
-
-
 def _regex(text: str) -> str:
     try:
         re.compile(text)
@@ -151,7 +132,7 @@ def build_parser(suite: Suite) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     _add_what(parser, suite)
-    _add_stress(parser)
+    _add_stress(parser, suite)
     parser.add_argument("--worker-environ", action="append", help=argparse.SUPPRESS)
     return parser
 
@@ -171,33 +152,20 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
         type=_typed(_regex),
         help="benchmarks that match by row (^implicit) or by full name, as --list prints it",
     )
+    _add_parameters(group, suite, ("work", ""))
     add(
-        "--size",
-        metavar="BYTES",
+        "--param",
+        metavar="NAME=VALUE,...",
         action="append",
-        type=_typed(_size),
-        help=f"bytes allocated, as 1024, 64KiB or 1MiB; repeatable (default: {suite.work.size})",
-    )
-    add(
-        "--touch",
-        metavar="WHAT",
-        type=_typed(_one_of(*TOUCHES)),
-        default=suite.work.touch,
-        help=f"bytes written: none, the first of each page, all (default: {suite.work.touch})",
-    )
-    add(
-        "--collect-every",
-        metavar="N",
-        type=_typed(_count),
-        default=suite.work.collect_every,
-        help="operations between two collections in periodic rows "
-        f"(default: {suite.work.collect_every})",
+        type=_typed(Sweep.parse),
+        help="a benchmark for each value, and for each combination if repeated: "
+        f"{', '.join(PARAMETERS)}",
     )
     add(
         "--probe",
         metavar="NAME",
         action="append",
-        type=_typed(_one_of(*PROBES, "list")),
+        type=_typed(one_of(*PROBES, "list")),
         help="what is read beside the time; repeatable, 'list' prints them "
         f"(default: {', '.join(suite.probes)})",
     )
@@ -211,46 +179,30 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
     add("--list", action="store_true", help="print what would run, with -v the timed code, and end")
 
 
-def _add_stress(parser: argparse.ArgumentParser) -> None:
-    usual = StressOptions()
+def _add_stress(parser: argparse.ArgumentParser, suite: Suite) -> None:
     group = parser.add_argument_group("stress")
-    add = group.add_argument
-    add(
+    group.add_argument(
         "--mode",
         action="append",
         type=_typed(StressMode.parse),
         metavar="MODE",
         help=f"{', '.join(StressMode)}, in any case; repeatable (default: all)",
     )
-    add(
-        "--heap-objects",
-        metavar="N",
-        type=_typed(_count),
-        default=usual.heap_objects,
-        help=f"MEMORY: live objects in the heap (default: {usual.heap_objects})",
-    )
-    add(
-        "--heap-kind",
-        metavar="KIND",
-        type=_typed(_one_of("containers", "bytes")),
-        default=usual.heap_kind,
-        help="MEMORY: containers, which the collector walks, or bytes "
-        f"(default: {usual.heap_kind})",
-    )
-    add(
-        "--threads",
-        metavar="N",
-        type=_typed(_count),
-        default=usual.threads,
-        help=f"THREADS: busy threads (default: {usual.threads})",
-    )
-    add(
-        "--spin",
-        metavar="KIND",
-        type=_typed(_one_of("python", "native")),
-        default=usual.spin,
-        help=f"THREADS: python contends for the GIL, native for the cores (default: {usual.spin})",
-    )
+    _add_parameters(group, suite, ("stress",))
+
+
+def _add_parameters(group: "argparse._ArgumentGroup", suite: Suite, parts: Sequence[str]) -> None:
+    """An option for each parameter of these parts of a cell."""
+    usual = Cell(suite.rows[0], StressMode.NONE, suite.work)
+    for parameter in PARAMETERS.values():
+        if parameter.part in parts:
+            group.add_argument(
+                f"--{parameter.name}",
+                metavar=parameter.metavar,
+                action="append" if parameter.repeatable else "store",
+                type=_typed(parameter.parse),
+                help=f"{parameter.help} (default: {parameter.format(parameter.of(usual))})",
+            )
 
 
 def is_quick(argv: Sequence[str] | None) -> bool:
@@ -262,18 +214,23 @@ def is_quick(argv: Sequence[str] | None) -> bool:
 
 def select(parser: argparse.ArgumentParser, args: argparse.Namespace, suite: Suite) -> Selection:
     """What the parsed arguments ask for; ends with the parser's error where they make no sense."""
-    try:
-        stress = StressOptions(args.heap_objects, args.heap_kind, args.threads, args.spin)
-    except ValueError as error:
-        parser.error(str(error))
-    plan = suite.quick if args.quick and not args.size else ()
-    sizes = args.size or [part.size for part in plan] or [suite.work.size]
+    values: dict[str, tuple[Any, ...]] = {}
+    for parameter in PARAMETERS.values():
+        given = getattr(args, parameter.attribute)
+        several = swept(args.param or (), parameter)
+        if given is not None and several:
+            name = parameter.name
+            parser.error(f"--{name} and --param {name}=... say the same: give one of them")
+        if given is not None:
+            several = given if isinstance(given, list) else [given]
+        if several:
+            values[parameter.name] = tuple(dict.fromkeys(several))
+    plan = suite.quick if args.quick and "size" not in values else ()
+    if plan:
+        values["size"] = tuple(dict.fromkeys(part.size for part in plan))
     return Selection(
         modes=tuple(dict.fromkeys(args.mode or StressMode)),
-        sizes=tuple(dict.fromkeys(sizes)),
-        touch=args.touch,
-        collect_every=args.collect_every,
-        stress=stress,
+        values=values,
         only=re.compile(args.only) if args.only else None,
         peers=args.peers,
         plan=plan,

@@ -4,7 +4,6 @@ Nothing here is what was asked for; all is what is found. A key whose fact can't
 """
 
 import gc
-import os
 import platform
 import subprocess
 import sys
@@ -12,11 +11,10 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
+from suites.readback import chosen_environ, found_here, malloc_options
+
 PREFIX = "scopestress_"
 ROOT = Path(__file__).resolve().parent.parent
-
-# Allocators that are known to be preloaded in place of the C library's.
-_PRELOADED = ("jemalloc", "tcmalloc", "mimalloc", "snmalloc", "hoard", "scudo", "rpmalloc")
 
 
 def of_process() -> dict[str, str]:
@@ -27,13 +25,13 @@ def of_process() -> dict[str, str]:
         "gil": _gil(),
         "gc": "enabled" if gc.isenabled() else "disabled",
         "gc_thresholds": ",".join(map(str, gc.get_threshold())),
-        "object_allocator": _object_allocator(),
-        "malloc": malloc(_read("/proc/self/maps")),
-        "malloc_options": _malloc_options(os.environ),
+        "object_allocator": found_here().objects,
+        "malloc": found_here().malloc,
+        "malloc_options": _joined(malloc_options()),
         "thp": chosen(_read("/sys/kernel/mm/transparent_hugepage/enabled")),
         "kernel": f"{platform.system()} {platform.release()}",
         "cpu": cpu_model(_read("/proc/cpuinfo")) or platform.machine(),
-        "environ": " ".join(f"{name}={value}" for name, value in sorted(own_environ().items())),
+        "environ": _joined(chosen_environ()),
     }
     return {PREFIX + key: value for key, value in facts.items() if value}
 
@@ -50,9 +48,8 @@ def of_project() -> dict[str, str]:
     return {PREFIX + "commit": found.stdout.strip()}
 
 
-def own_environ() -> dict[str, str]:
-    """The variables of this project that are set; they reach the workers and are read back."""
-    return {name: value for name, value in os.environ.items() if name.startswith("SCOPES_")}
+def _joined(variables: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in sorted(variables.items()))
 
 
 def _build() -> str:
@@ -66,38 +63,6 @@ def _gil() -> str:
     if not free_threaded:
         return "enabled"
     return "enabled in a free-threaded build" if enabled else "disabled"
-
-
-def _object_allocator() -> str:
-    """Python's allocator of objects. pymalloc alone counts its blocks, so 0 means that every object
-    comes from malloc, whatever PYTHONMALLOC asked for."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return "mimalloc"
-    name = "pymalloc" if sys.getallocatedblocks() else "malloc"
-    asked = "" if sys.flags.ignore_environment else os.environ.get("PYTHONMALLOC", "")
-    debug = sys.flags.dev_mode if not asked else asked == "debug" or asked.endswith("_debug")
-    return f"{name}_debug" if debug else name
-
-
-def malloc(maps: str) -> str:
-    """The malloc that is loaded into the process, by the libraries that are mapped."""
-    names = sorted({line.rpartition("/")[2] for line in maps.splitlines() if "/" in line})
-    for name in names:
-        if any(known in name for known in _PRELOADED):
-            return name
-    try:
-        return os.confstr("CS_GNU_LIBC_VERSION") or ""
-    except (ValueError, OSError):
-        return next((name for name in names if "musl" in name), "")
-
-
-def _malloc_options(environ: Mapping[str, str]) -> str:
-    """What tunes malloc from outside: GLIBC_TUNABLES and the MALLOC_ variables."""
-    return " ".join(
-        f"{name}={value}"
-        for name, value in sorted(environ.items())
-        if name == "GLIBC_TUNABLES" or name.startswith(("MALLOC_", "MIMALLOC_", "TCMALLOC_"))
-    )
 
 
 def chosen(text: str) -> str:

@@ -12,16 +12,36 @@ calls are timed, `times` reads the clock at every turn, and the loop of a period
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
 from stress.probes import Probe
 
 TOUCHES = ("none", "first", "all")
+OWN, SHARED = SCOPES = ("own", "shared")
+INDENT = "    "
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 
+#: Most bytes, and most operations of a thread, before a shared scope is closed: as many as are kept
+#: warm, and enough to make little of what the meeting of the threads costs.
+BYTES_PER_SCOPE = 64 << 20
+OPERATIONS_PER_SCOPE = 4096
+
 Loop = Callable[[Iterable[object]], None]
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """A row whose threads take their memory from one scope, which `body` has as `scope`.
+
+    `open` and `close` make and end `shared.scope`, once in as many operations of a thread as
+    `Work.operations_per_scope` says, in whichever thread is the last to be done with it.
+    """
+
+    open: str
+    body: str
+    close: str
 
 
 @dataclass(frozen=True)
@@ -45,13 +65,21 @@ class Row:
     """One loop is `Work.collect_every` operations, then exactly one full collection."""
     cyclic: bool = False
     """Leaves garbage that only the cyclic collector finds."""
+    sharing: Sharing | None = None
+    """How the threads share one scope; None where each has to have its own."""
     requires: str = ""
     """A module that this row needs and that may be missing."""
     probes: tuple[Callable[[], Probe], ...] = ()
     """What makes the probes of this row alone, beside those that --probe names."""
 
 
-BASELINE = Row("baseline", "the empty operation in the same harness", body="pass", sized=False)
+BASELINE = Row(
+    "baseline",
+    "the empty operation in the same harness",
+    body="pass",
+    sized=False,
+    sharing=Sharing(open="shared.scope = None", body="pass", close="pass"),
+)
 """Every suite has it."""
 
 
@@ -65,6 +93,16 @@ class Work:
     """One of `TOUCHES`: nothing, one byte a page, every byte."""
     collect_every: int = 256
     """Operations between two collections, for periodic rows."""
+    threads_measured: int = 1
+    """Threads that run the row at the same time."""
+    scope: str = OWN
+    """One of `SCOPES`: whether each operation opens a scope, or threads share one."""
+
+    @property
+    def operations_per_scope(self) -> int:
+        """Operations of a thread between two closings of a shared scope."""
+        fitting = BYTES_PER_SCOPE // (self.size * self.threads_measured)
+        return min(max(fitting, 1), OPERATIONS_PER_SCOPE)
 
 
 def touch_lines(row: Row, work: Work) -> str:
@@ -87,30 +125,52 @@ def touch_lines(row: Row, work: Work) -> str:
 def loop_source(row: Row, work: Work, sampled: bool = False) -> str:
     """The timed loop as Python source, without the setup.
 
-    `sampled`: a turn of the loop is one operation, also of a periodic row; `times` tells it which
-    operation the collection comes after, and is the one that has to wait for it.
+    `sampled`: a turn of the loop is one operation, also of a row that does something more every so
+    many operations; `times` tells it after which, and is the one that has to wait for it.
     """
+    if work.scope == SHARED and row.sharing:
+        return _shared_source(row, row.sharing, work, sampled)
+    body = _body(row, row.body, work)
+    return _turns(body, "collect()", work.collect_every if row.periodic else 0, sampled)
+
+
+def _shared_source(row: Row, sharing: Sharing, work: Work, sampled: bool) -> str:
+    """Operations on one scope, then the meeting of the threads at which it is closed."""
+    meeting = (
+        "scope = memory = None\n"
+        f"meet()  # the last thread does: {sharing.close}; {sharing.open}\n"
+        "scope = shared.scope"
+    )
+    body = _body(row, sharing.body, work)
+    turns = _turns(body, meeting, work.operations_per_scope, sampled)
+    return f"scope = shared.scope\n{turns}scope = memory = None\n"
+
+
+def _turns(body: str, periodically: str, period: int, sampled: bool) -> str:
+    """The loop over a body, with something more after every so many of them; never for 0."""
+    if not period:
+        return f"for _ in times:\n{indent(body, INDENT)}\n"
+    if sampled:
+        lines = f"{body}\nif due:\n{indent(periodically, INDENT)}"
+        return f"for due in times:\n{indent(lines, INDENT)}\n"
+    lines = f"for _ in range({period}):\n{indent(body, INDENT)}\n{periodically}"
+    return f"for _ in times:\n{indent(lines, INDENT)}\n"
+
+
+def _body(row: Row, text: str, work: Work) -> str:
+    """The lines of an operation with the stores in them."""
     lines = []
-    for line in dedent(row.body).strip("\n").splitlines():
+    for line in dedent(text).strip("\n").splitlines():
         if line.strip() == "touch(memory)":
             margin = line[: len(line) - len(line.lstrip())]
             lines += indent(touch_lines(row, work), margin).splitlines()
         else:
             lines.append(line)
-    body = "\n".join(lines)
-    if row.periodic and sampled:
-        return f"for due in times:\n{indent(body, '    ')}\n    if due:\n        collect()\n"
-    if row.periodic:
-        body = f"for _ in range({work.collect_every}):\n{indent(body, '    ')}\ncollect()"
-    return f"for _ in times:\n{indent(body, '    ')}\n"
+    return "\n".join(lines)
 
 
-def compile_loop(row: Row, work: Work, sampled: bool = False) -> Loop:
-    """Run the row's setup and return its loop, a function of the iterable that drives it.
-
-    The names of the setup become local variables of the loop, as in timeit: what is timed is the
-    operation and not the look-up of globals. ImportError if a module the row needs is missing.
-    """
+def run_setup(row: Row, work: Work) -> dict[str, object]:
+    """The names that the row's setup makes; ImportError if a module it needs is missing."""
     names: dict[str, object] = {"size": work.size}
     if work.touch == "all":
         names["pattern"] = b"\1" * work.size
@@ -119,8 +179,21 @@ def compile_loop(row: Row, work: Work, sampled: bool = False) -> Loop:
     setup = dedent(row.setup) + ("\nfrom gc import collect" if row.periodic else "")
     exec(compile(setup, f"<setup of {row.name}>", "exec"), names)
     names.pop("__builtins__")
+    return names
+
+
+def compile_loop(
+    row: Row, work: Work, sampled: bool = False, shared: Mapping[str, object] | None = None
+) -> Loop:
+    """Run the row's setup and return its loop, a function of the iterable that drives it.
+
+    The names of the setup, and those that threads share, become local variables of the loop, as in
+    timeit: what is timed is the operation and not the look-up of globals. ImportError if a module
+    the row needs is missing.
+    """
+    names = run_setup(row, work) | dict(shared or {})
     parameters = "".join(f", {name}={name}" for name in names)
-    source = f"def loop(times{parameters}):\n{indent(loop_source(row, work, sampled), '    ')}"
+    source = f"def loop(times{parameters}):\n{indent(loop_source(row, work, sampled), INDENT)}"
     exec(compile(source, f"<{row.name}>", "exec"), names)
     loop: Loop = names["loop"]  # type: ignore[assignment]
     return loop

@@ -33,9 +33,11 @@ from results.histogram import Histogram
 from stress import sampler
 from stress.modes import StressMode
 from suites import options, provenance
+from suites.allocators import Allocator
 from suites.cells import Cell, Suite
 from suites.measure import CALIBRATION_COLLECT_SHARE, Measurement
-from suites.rows import Row, Work
+from suites.readback import chosen_environ, environ_mismatch, found_here
+from suites.rows import OWN, Row, Work
 
 THREADS_MIN_TIME_S = 0.75
 """A busy thread keeps the GIL for 5 ms at a time, and values of less than 0.5 s measure how the
@@ -65,8 +67,8 @@ class CellTask(WorkerProcessTask):  # type: ignore[misc]
         super().__init__(runner, cell.name, self._value, None)
         self._cell = cell
         self._runner = runner
-        if cell.row.periodic:
-            self.inner_loops = cell.work.collect_every
+        if cell.operations_per_loop > 1:
+            self.inner_loops = cell.operations_per_loop
         self._measurement: Measurement
 
     def compute(self) -> None:
@@ -121,7 +123,8 @@ class CellTask(WorkerProcessTask):  # type: ignore[misc]
         return {
             "tags": [schema.SCORE],
             schema.SCHEMA_KEY: schema.SCHEMA,
-            schema.PARAMS_KEY: json.dumps(self._cell.usual_params),
+            schema.PARAMS_KEY: json.dumps(self._cell.all_params),
+            schema.THREADS_KEY: work.threads_measured,
             f"{prefix}probes": ",".join(self._runner.probes),
             f"{prefix}touch": work.touch,
             **{prefix + name: value for name, value in stress.items()},
@@ -135,6 +138,7 @@ class WorkerManager(Manager):  # type: ignore[misc]
         super().__init__(runner)
         self._watcher = runner.watcher
         self._name = cell.name
+        self._environ = runner.environ(cell)
 
     def display_run(self, bench: pyperf.Benchmark, run: pyperf.Run) -> None:
         self._watcher.worker_done()
@@ -143,8 +147,6 @@ class WorkerManager(Manager):  # type: ignore[misc]
 
     def spawn_worker(self, calibrate_loops: int, calibrate_warmups: int) -> pyperf.BenchmarkSuite:
         """As pyperf's, but that the worker is not reached by Ctrl-C and its end is told apart."""
-        args = self.args
-        environ = create_environ(args.inherit_environ, args.locale, args.copy_env)
         reader, writer = create_pipe()
         with reader:
             # What is blocked here stays blocked in the worker, and no signal can come between its
@@ -157,7 +159,7 @@ class WorkerManager(Manager):  # type: ignore[misc]
                     command = self.worker_cmd(
                         calibrate_loops, calibrate_warmups, writer.to_subprocess()
                     )
-                    process = subprocess.Popen(command, env=environ, pass_fds=[writer.fd])
+                    process = subprocess.Popen(command, env=self._environ, pass_fds=[writer.fd])
                 with popen_killer(process):
                     signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
                     return self._result(process, reader, stream)
@@ -184,10 +186,6 @@ class WorkerManager(Manager):  # type: ignore[misc]
         if found != [self._name]:
             raise WorkerError(f"ran {found} in place of {self._name!r}")
         return suite
-
-
-def _available(module: str) -> bool:
-    return not module or importlib.util.find_spec(module) is not None
 
 
 def _ending(status: int) -> str:
@@ -228,15 +226,37 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         )
         self.argparser = parser
         self.watcher = Watcher()
-        self._loops_in_none: dict[tuple[Row, Work], int] = {}
+        self._loops_in_none: dict[tuple[Row, Work, Allocator], int] = {}
         self._parse(argv)
         self.selection = options.select(parser, self.args, suite)
         cells = self.selection.cells(suite)
-        self.left_out = {cell.row for cell in cells if not _available(cell.row.requires)}
+        if not cells:
+            parser.error("nothing matches --only; --list without it prints what there is")
+        self._check_sweeps(cells)
+        reasons = {cell.row: self._why_left_out(cell.row) for cell in cells}
+        self.left_out = {row: reason for row, reason in reasons.items() if reason}
         self.cells = [cell for cell in cells if cell.row not in self.left_out]
         self.probes = tuple(dict.fromkeys(self.args.probe or suite.probes))
         if not self.cells:
-            parser.error("nothing matches --only; --list without it prints what there is")
+            parser.error("; ".join(f"{row.name} {why}" for row, why in self.left_out.items()))
+
+    def _check_sweeps(self, cells: Sequence[Cell]) -> None:
+        """A --param that changes nothing is a mistake that an hour of measuring would not show."""
+        for sweep in self.args.param or ():
+            parameter = sweep.parameter
+            if not any(parameter.matters(cell.row, cell.mode) for cell in cells):
+                self.argparser.error(
+                    f"argument --param: {parameter.name} has no effect on any benchmark that is"
+                    " selected"
+                )
+
+    def _why_left_out(self, row: Row) -> str:
+        """Why a row can't be run as it is asked for; empty where it can."""
+        if row.requires and importlib.util.find_spec(row.requires) is None:
+            return f"needs {row.requires}, which is not installed"
+        if row.sharing is None and OWN not in self.selection.values.get("scope", (OWN,)):
+            return "can't share a scope between threads"
+        return ""
 
     def _parse(self, argv: Sequence[str] | None) -> None:
         args = self.argparser.parse_args(argv)
@@ -255,21 +275,32 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
             # Blocked by the manager while it started us. SIGINT stays blocked.
             signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS - {signal.SIGINT})
             return
-        environ = provenance.own_environ()
-        args.inherit_environ = [*(args.inherit_environ or ()), *environ]
-        args.worker_environ = [f"{name}={value}" for name, value in sorted(environ.items())]
+        args.inherit_environ = [*(args.inherit_environ or ()), *chosen_environ()]
 
-    def check_environ(self) -> None:
-        """In a worker: the variables it was meant to get are the ones it sees, or WorkerError."""
-        expected = sorted(self.args.worker_environ or ())
-        found = [f"{name}={value}" for name, value in sorted(provenance.own_environ().items())]
-        if expected != found:
-            raise WorkerError(f"the environment differs: expected {expected}, found {found}")
+    def environ(self, cell: Cell) -> dict[str, str]:
+        """In the manager: the variables of a worker for that cell."""
+        args = self.args
+        passed = create_environ(args.inherit_environ, args.locale, args.copy_env)
+        return {**passed, **cell.allocator.environ()}
+
+    def chosen_environ(self, cell: Cell) -> list[str]:
+        """Those of them that it has to read back, as NAME=VALUE."""
+        environ = self.environ(cell)
+        chosen = {*(self.args.inherit_environ or ()), *cell.allocator.environ()}
+        return [f"{name}={environ[name]}" for name in chosen if name in environ]
 
     def run_worker(self) -> None:
-        """Run the cell this worker was started for; its number is --worker-task."""
-        self.check_environ()
-        self._worker(CellTask(self, self.cells[self.args.worker_task]))
+        """Run the cell this worker was started for; its number is --worker-task.
+
+        WorkerError unless variables and allocators are those it was meant to get.
+        """
+        cell = self.cells[self.args.worker_task]
+        mismatch = environ_mismatch(self.args.worker_environ or ()) or cell.allocator.mismatch(
+            found_here()
+        )
+        if mismatch:
+            raise WorkerError(mismatch)
+        self._worker(CellTask(self, cell))
 
     @property
     def workers_per_cell(self) -> int:
@@ -295,6 +326,7 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         args = self.args
         before = args.min_time, args.loops
         args.min_time, args.loops = self.min_time_s(cell), args.loops or self._known_loops(cell)
+        args.worker_environ = self.chosen_environ(cell)
         try:
             bench = WorkerManager(self, cell).create_bench()
         except WorkerError as error:
@@ -302,7 +334,8 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         finally:
             args.min_time, args.loops = before
         if cell.mode is StressMode.NONE:
-            self._loops_in_none[cell.row, cell.work] = bench.get_runs()[-1].get_loops()
+            loops = bench.get_runs()[-1].get_loops()
+            self._loops_in_none[cell.row, cell.work, cell.allocator] = loops
         self._worker_task += 1
         if self.shows_runs and not args.quiet:
             self._display_result(bench)
@@ -314,7 +347,7 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         A heap that lies there makes full collections dear and leaves the rest as it is.
         """
         if cell.mode is StressMode.MEMORY and not cell.row.periodic:
-            return self._loops_in_none.get((cell.row, cell.work), 0)
+            return self._loops_in_none.get((cell.row, cell.work, cell.allocator), 0)
         return 0
 
     @property

@@ -27,7 +27,7 @@ of implicit_close are as quick as any, and one in some hundred runs the collecto
 from suites.cells import Part, Suite
 from suites.main import run
 from suites.peers import PEERS
-from suites.rows import BASELINE, Row
+from suites.rows import BASELINE, Row, Sharing
 
 _BUDGET_CYCLE = """
     from scopes import ImplicitScope
@@ -54,6 +54,11 @@ _CYCLE_BODY = """
 # Every byte by a copy, as the peers do it.
 _FILL = "memory.copy_from(pattern)"
 
+_SHARED_BODY = """
+    memory = scope.allocate(size)
+    touch(memory)
+"""
+
 ROWS = (
     BASELINE,
     Row(
@@ -79,6 +84,11 @@ ROWS = (
             scope.close()
         """,
         fill=_FILL,
+        sharing=Sharing(
+            open="shared.scope = SharedScope()",
+            body=_SHARED_BODY,
+            close="shared.scope.close()",
+        ),
     ),
     Row(
         "implicit_close",
@@ -114,6 +124,11 @@ ROWS = (
             del memory
         """,
         fill=_FILL,
+        sharing=Sharing(
+            open="shared.scope = ImplicitScope()",
+            body=_SHARED_BODY,
+            close="del shared.scope",
+        ),
     ),
     Row(
         "implicit_close_weakref",

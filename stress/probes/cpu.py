@@ -1,4 +1,4 @@
-"""CPU time: of the measured thread, which is the score without the waiting, and of the process.
+"""CPU time: of the measured threads, which is the score without the waiting, and of the process.
 
 Process figures leave the stress threads out, and hold threads that have ended: they are totals of
 the kernel, and no sums over the threads that there are.
@@ -134,19 +134,25 @@ class CPUProbe(Probe):
     def __init__(self) -> None:
         self._left_out: tuple[int, ...] = ()
         self._before_ns = self._after_ns = 0
+        self._clocks: tuple[int, ...] = ()
         self._before: Snapshot | None = None
         self._after: Snapshot | None = None
 
     def attach(self, stress: Stress, threads: tuple[int, ...]) -> None:
         self._left_out = stress.thread_ids
+        self._clocks = tuple(map(time.pthread_getcpuclockid, threads))
 
     def before(self) -> None:
         self._before = self._snapshot()
-        self._before_ns = time.thread_time_ns()
+        self._before_ns = self._measured_ns()
 
     def after(self) -> None:
-        self._after_ns = time.thread_time_ns()
+        self._after_ns = self._measured_ns()
         self._after = self._snapshot()
+
+    def _measured_ns(self) -> int:
+        others_ns = sum(map(time.clock_gettime_ns, self._clocks)) if self._clocks else 0
+        return time.thread_time_ns() + others_ns
 
     def _snapshot(self) -> Snapshot | None:
         left_out = {}

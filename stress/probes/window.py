@@ -88,7 +88,8 @@ class Window:
                 self._end(index + 1)
 
     def record(self, duration_s: float, operations: int) -> None:
-        """Keep the figures of the window that was closed last.
+        """Keep the figures of the window that was closed last, in which all measured threads
+        together did so many operations.
 
         ValueError for a duration that is no time or fewer than 1 operation; RuntimeError when that
         window was kept already.

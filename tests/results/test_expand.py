@@ -33,6 +33,13 @@ def test_a_total_is_stored_per_operation(make_score: Make) -> None:
     assert one(score).get_values() == (0.5 / 2048,) * 9
 
 
+def test_a_total_is_of_the_operations_of_all_threads(make_score: Make) -> None:
+    threads = {"scopestress_threads_measured": 4}
+    score = make_score(loops=8, inner_loops=256, metrics={"gc.time": 0.5}, metadata=threads)
+    assert one(score).get_values() == (0.5 / 8192,) * 9
+    assert one(score).get_total_loops() == 8192
+
+
 def test_a_peak_is_stored_as_it_is(make_score: Make) -> None:
     score = make_score(loops=8, inner_loops=256, metrics={"rss.peak": 5_000_000})
     assert one(score).get_values() == (5_000_000,) * 9

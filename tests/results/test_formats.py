@@ -218,6 +218,21 @@ def test_probes_that_were_on_in_some_rows_only_are_told_apart(
     assert "Probes on: gc; in other rows gc, alloc.\n" in shown(results_of(*rows))
 
 
+def test_the_allocators_stand_beside_the_figures(make_score: Make, results_of: Read) -> None:
+    found = {"scopestress_object_allocator": "pymalloc", "scopestress_malloc": "libjemalloc.so.2"}
+    printed = " ".join(shown(results_of(make_score(metadata=found))).split())
+    assert "gc thresholds 700,10,10, objects from pymalloc, malloc of libjemalloc.so.2." in printed
+
+
+def test_parameters_that_do_not_vary_stand_under_the_table(
+    make_score: Make, results_of: Read
+) -> None:
+    params = {"scopestress_params": '{"touch": "first", "size": "1KiB"}'}
+    printed = shown(results_of(make_score("a[NONE]", metadata=params)))
+    assert "\nParameters: size=1KiB, touch=first.\n" in printed
+    assert "Parameters" not in shown(results_of(make_score("a[NONE]")))
+
+
 def test_text_is_coloured_only_when_asked(scores: Scores, results_of: Read) -> None:
     results = results_of(*scores)
     assert "\x1b" not in shown(results)

@@ -4,7 +4,7 @@ import pyperf
 import pytest
 
 from results.model import Results
-from results.table import State, Table, build
+from results.table import State, Table, build, common_params
 
 Make = Callable[..., pyperf.Benchmark]
 Read = Callable[..., Results]
@@ -33,6 +33,21 @@ def test_rows_keep_the_order_of_the_file_within_a_mode(make_score: Make, results
 def test_a_parameter_has_a_column_where_it_varies(make_score: Make, results_of: Read) -> None:
     names = ["a[NONE,size=1MiB,touch=all]", "a[NONE,size=1KiB,touch=all]"]
     assert build(results_of(*map(make_score, names))).params == ("size",)
+
+
+def test_a_parameter_that_some_rows_lack_varies_among_the_others(
+    make_score: Make, results_of: Read
+) -> None:
+    same = results_of(
+        *map(make_score, ["baseline[NONE]", "a[NONE,size=1MiB]", "b[NONE,size=1MiB]"])
+    )
+    assert build(same).params == ()
+    assert common_params(same.rows) == {"size": "1MiB"}
+    other = results_of(
+        *map(make_score, ["baseline[NONE]", "a[NONE,size=1KiB]", "b[NONE,size=1MiB]"])
+    )
+    assert build(other).params == ("size",)
+    assert common_params(other.rows) == {}
 
 
 def test_score_and_cpu_time_share_a_unit(make_score: Make, results_of: Read) -> None:

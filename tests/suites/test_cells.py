@@ -1,30 +1,35 @@
 """Which benchmarks a selection makes, and what they are called."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
-from stress.modes import StressMode, StressOptions
+from stress.modes import StressMode
+from suites.allocators import Allocator
 from suites.cells import Cell, Part, Selection, Suite
-from suites.rows import Row, Work
+from suites.rows import Row, Sharing, Work
 
-BASELINE = Row("baseline", "nothing", body="pass", sized=False)
+BASELINE = Row(
+    "baseline",
+    "nothing",
+    body="pass",
+    sized=False,
+    sharing=Sharing("shared.scope = None", "pass", "pass"),
+)
 CLOSE = Row("close", "something", body="touch(memory)")
 PERIODIC = Row("periodic", "something, collected", body="touch(memory)", periodic=True)
 PEER = Row("peer", "another", body="touch(memory)")
 SUITE = Suite("example", "An example.", rows=(BASELINE, CLOSE, PERIODIC), peers=(PEER,))
-EVERYTHING = Selection(
-    modes=(StressMode.NONE,),
-    sizes=(1024,),
-    touch="first",
-    collect_every=256,
-    stress=StressOptions(),
-)
 
 
-def names(**changes: object) -> list[str]:
-    return [cell.name for cell in replace(EVERYTHING, **changes).cells(SUITE)]
+def cells(modes=(StressMode.NONE,), only=None, peers=False, plan=(), sampled=False, **values):
+    """The cells of a selection with these values of parameters."""
+    values = {name.replace("_", "-"): given for name, given in values.items()}
+    return Selection(modes, values, only, peers, plan, sampled).cells(SUITE)
+
+
+def names(**selection: object) -> list[str]:
+    return [cell.name for cell in cells(**selection)]
 
 
 def test_defaults_are_not_in_the_names():
@@ -37,7 +42,7 @@ def test_modes_follow_one_another_within_a_row():
 
 
 def test_the_baseline_runs_once_whatever_the_sizes():
-    assert names(sizes=(1024, 1 << 20)) == [
+    assert names(size=(1024, 1 << 20)) == [
         "baseline[NONE]",
         "close[NONE]",
         "close[NONE,size=1MiB]",
@@ -47,7 +52,7 @@ def test_the_baseline_runs_once_whatever_the_sizes():
 
 
 def test_parameters_are_in_the_names_of_rows_they_matter_to():
-    assert names(touch="all", collect_every=16) == [
+    assert names(touch=("all",), collect_every=(16,)) == [
         "baseline[NONE]",
         "close[NONE,touch=all]",
         "periodic[NONE,collect-every=16,touch=all]",
@@ -63,13 +68,13 @@ def test_parameters_are_in_the_names_of_rows_they_matter_to():
     ],
 )
 def test_stress_options_are_in_the_names_of_their_own_mode(mode, name):
-    stress = StressOptions(9, "bytes", 2, "native")
-    assert names(modes=(mode,), stress=stress)[0] == name
+    stress = {"heap_objects": (9,), "heap_kind": ("bytes",), "threads": (2,), "spin": ("native",)}
+    assert names(modes=(mode,), **stress)[0] == name
 
 
 def test_that_single_calls_are_timed_is_not_in_the_names():
     assert names(sampled=True) == names()
-    assert all(cell.sampled for cell in replace(EVERYTHING, sampled=True).cells(SUITE))
+    assert all(cell.sampled for cell in cells(sampled=True))
 
 
 def test_peers_come_last_and_only_when_asked_for():
@@ -77,14 +82,14 @@ def test_peers_come_last_and_only_when_asked_for():
 
 
 def test_only_matches_the_name_of_a_row():
-    assert names(only=re.compile("^close$"), sizes=(1024, 2048)) == [
+    assert names(only=re.compile("^close$"), size=(1024, 2048)) == [
         "close[NONE]",
         "close[NONE,size=2KiB]",
     ]
 
 
 def test_only_matches_the_full_name():
-    assert names(only=re.compile("size=2KiB"), sizes=(1024, 2048)) == [
+    assert names(only=re.compile("size=2KiB"), size=(1024, 2048)) == [
         "close[NONE,size=2KiB]",
         "periodic[NONE,size=2KiB]",
     ]
@@ -92,7 +97,7 @@ def test_only_matches_the_full_name():
 
 def test_a_plan_names_the_rows_for_each_size():
     plan = (Part(1024), Part(1 << 20, rows=("close",)))
-    assert names(sizes=(1024, 1 << 20), plan=plan) == [
+    assert names(size=(1024, 1 << 20), plan=plan) == [
         "baseline[NONE]",
         "close[NONE]",
         "close[NONE,size=1MiB]",
@@ -100,8 +105,54 @@ def test_a_plan_names_the_rows_for_each_size():
     ]
 
 
-def test_a_table_is_told_the_size_that_the_name_leaves_out():
-    assert Cell(CLOSE, StressMode.NONE, Work(1024)).usual_params == {"size": "1KiB"}
+def test_a_table_is_told_the_parameters_that_the_name_leaves_out():
+    assert Cell(CLOSE, StressMode.THREADS, Work()).all_params == {
+        "size": "1KiB",
+        "touch": "first",
+        "threads-measured": "1",
+        "allocator": "default",
+        "threads": "4",
+        "spin": "python",
+    }
+
+
+def test_parameters_are_crossed_where_they_matter():
+    assert names(size=(1024, 2048), touch=("all", "none"), collect_every=(16, 64)) == [
+        "baseline[NONE]",
+        *("close[NONE,touch=all]", "close[NONE,touch=none]"),
+        *("close[NONE,size=2KiB,touch=all]", "close[NONE,size=2KiB,touch=none]"),
+        *("periodic[NONE,collect-every=16,touch=all]", "periodic[NONE,collect-every=64,touch=all]"),
+        "periodic[NONE,collect-every=16,touch=none]",
+        "periodic[NONE,collect-every=64,touch=none]",
+        "periodic[NONE,collect-every=16,size=2KiB,touch=all]",
+        "periodic[NONE,collect-every=64,size=2KiB,touch=all]",
+        "periodic[NONE,collect-every=16,size=2KiB,touch=none]",
+        "periodic[NONE,collect-every=64,size=2KiB,touch=none]",
+    ]
+
+
+def test_every_row_runs_with_every_allocator_and_number_of_threads():
+    allocators = (Allocator(), Allocator.parse("malloc"))
+    assert names(allocator=allocators, threads_measured=(1, 4), only=re.compile("^base")) == [
+        "baseline[NONE]",
+        "baseline[NONE,allocator=malloc]",
+        "baseline[NONE,threads-measured=4]",
+        "baseline[NONE,allocator=malloc,threads-measured=4]",
+    ]
+
+
+def test_a_scope_is_shared_by_rows_that_allow_it_and_others_run_once():
+    assert names(scope=("own", "shared")) == [
+        "baseline[NONE]",
+        "baseline[NONE,scope=shared]",
+        "close[NONE]",
+        "periodic[NONE]",
+    ]
+
+
+def test_a_loop_with_a_shared_scope_counts_its_operations():
+    (shared,) = cells(scope=("shared",), only=re.compile("^base"))
+    assert shared.operations_per_loop == shared.work.operations_per_scope > 1
 
 
 def test_a_loop_of_a_periodic_row_counts_its_operations():

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import threading
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from stress.modes import StressMode, StressOptions
 from stress.probes.cpu import CPUProbe
 from suites.cells import Cell
 from suites.measure import Measurement
-from suites.rows import Row, Work
+from suites.rows import Row, Sharing, Work
 from suites.scope_close import ROWS
 
 CELL = Cell(Row("empty", "nothing", body="pass"), StressMode.NONE, Work())
@@ -178,3 +179,48 @@ def test_the_peak_of_the_process_is_the_rss_probe_s():
 def test_without_the_rss_probe_the_peak_is_left_to_pyperf():
     with Measurement(CELL, ("gc",)) as measurement:
         assert measurement.process_peak_rss() is None
+
+
+def test_cpu_time_is_that_of_all_measured_threads():
+    row = Row("busy", "counts", body="sum(range(20_000))")
+    figures = {}
+    for threads in (1, 3):
+        cell = Cell(row, StressMode.NONE, Work(threads_measured=threads))
+        with Measurement(cell, ("cpu",)) as measurement:
+            measurement.value(200)
+            (figures[threads],) = measurement.metrics(1)["score.cpu"]["values"]
+    assert 0.4 < figures[3] / figures[1] < 2.5, "an operation costs as much in any thread"
+
+
+def test_operations_of_all_threads_count_in_the_figures():
+    row = Row("garbage", "a cycle", body="x = []\nx.append(x)", periodic=True)
+    cell = Cell(row, StressMode.NONE, Work(collect_every=50, threads_measured=2))
+    with Measurement(cell, ("gc",)) as measurement:
+        seen = []
+        probe = measurement._window.probes[0]
+        figures = probe.figures
+        probe.figures = lambda duration, operations: (
+            seen.append(operations),
+            figures(duration, operations),
+        )[1]
+        measurement.value(3)
+    assert seen == [3 * 50 * 2]
+
+
+def test_threads_are_gone_after_the_measurement():
+    before = threading.active_count()
+    with Measurement(Cell(CELL.row, StressMode.NONE, Work(threads_measured=4)), ()):
+        assert threading.active_count() == before + 3
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("scope", ["own", "shared"])
+def test_single_calls_of_all_threads_are_timed(scope):
+    sharing = Sharing("shared.scope = None", "pass", "pass")
+    row = replace(CELL.row, sharing=sharing)
+    work = Work(threads_measured=3, scope=scope)
+    with Measurement(Cell(row, StressMode.NONE, work, sampled=True), ()) as measurement:
+        measurement.value(2)
+        calls = measurement.samples(1)
+    operations = 2 * (work.operations_per_scope if scope == "shared" else 1)
+    assert sum(count for _, count in calls) == 3 * operations

@@ -89,6 +89,33 @@ def test_a_refused_option_with_a_value_is_refused_all_the_same(refusal):
             "-o writes a new file, --append adds to one: give one of them",
         ),
         (
+            ("--allocator", "hoard"),
+            "argument --allocator: an allocator is default, one of pymalloc, pymalloc_debug,"
+            " malloc, malloc_debug, cpython-mimalloc, cpython-mimalloc_debug, debug, one of"
+            " jemalloc, mimalloc, tcmalloc, or one of each as pymalloc+jemalloc; found 'hoard'",
+        ),
+        (
+            ("--param", "size=1 furlong"),
+            "argument --param: size: expected a size in bytes, plain or in KiB, MiB, GiB, TiB"
+            " (64KiB), found '1 furlong'",
+        ),
+        (
+            ("--touch", "all", "--param", "touch=none"),
+            "--touch and --param touch=... say the same: give one of them",
+        ),
+        (
+            ("--size", "1KiB", "--param", "size=1MiB"),
+            "--size and --param size=... say the same: give one of them",
+        ),
+        (
+            ("--mode", "none", "--param", "threads=2,4"),
+            "argument --param: threads has no effect on any benchmark that is selected",
+        ),
+        (
+            ("--only", "^confined", "--scope", "shared"),
+            "confined_close can't share a scope between threads",
+        ),
+        (
             ("--hook", "scopestress_gc"),
             "--hook scopestress_gc is for benchmarks of others; a suite has the same figures by"
             " --probe gc",
@@ -116,6 +143,36 @@ def test_a_mode_may_be_repeated_and_written_in_any_case(parsed):
 def test_a_size_may_be_repeated_and_has_units(parsed):
     runner = parsed("--only", "^confined", "--mode", "none", "--size", "64KiB", "--size", "1mib")
     assert names(runner) == ["confined_close[NONE,size=64KiB]", "confined_close[NONE,size=1MiB]"]
+
+
+def test_parameters_are_crossed(parsed):
+    runner = parsed(
+        *("--only", "^confined", "--mode", "none", "--param", "size=1KiB,1MiB"),
+        *("--param", "touch=all,none"),
+    )
+    assert names(runner) == [
+        "confined_close[NONE,touch=all]",
+        "confined_close[NONE,touch=none]",
+        "confined_close[NONE,size=1MiB,touch=all]",
+        "confined_close[NONE,size=1MiB,touch=none]",
+    ]
+
+
+def test_a_parameter_may_be_repeated_as_its_option_may(parsed):
+    one_of_each = ("--only", "^confined", "--mode", "none")
+    by_param = parsed(*one_of_each, "--param", "size=64KiB", "--param", "size=1MiB,64KiB")
+    by_option = parsed(*one_of_each, "--size", "64KiB", "--size", "1MiB")
+    assert names(by_param) == names(by_option)
+
+
+def test_rows_that_can_t_share_a_scope_are_left_out_where_it_is_asked_for(parsed):
+    runner = parsed("--mode", "none", "--scope", "shared", "--threads-measured", "4")
+    assert names(runner) == [
+        f"{row.name}[NONE,scope=shared,threads-measured=4]" for row in SUITE.rows if row.sharing
+    ]
+    assert {row.name for row in runner.left_out} == {
+        row.name for row in SUITE.rows if not row.sharing
+    }
 
 
 def test_quick_runs_all_rows_small_and_the_telling_ones_large(parsed):
@@ -155,6 +212,8 @@ def test_the_output_is_kept_from_pyperf(parsed):
 def test_a_worker_gets_the_command_line_that_makes_the_same_cells(parsed):
     argv = ("--quick", "--peers", "--mode", "none", "--size", "2KiB", "--touch", "all")
     argv += ("--collect-every", "8", "--threads", "2", "--only", "c", "--probe", "gc", "--sample")
+    argv += ("--threads-measured", "2", "--param", "allocator=default,malloc")
+    argv += ("--param", "scope=own,shared")
     manager = parsed(*argv)
     forwarded: list[str] = []
     forward(forwarded, manager.args)

@@ -10,6 +10,7 @@ import pytest
 
 from stress.probes import PROBES
 from suites.peers import PEERS
+from suites.rows import Work
 from suites.scope_close import ROWS
 
 MODES = ("NONE", "MEMORY", "THREADS")
@@ -173,6 +174,40 @@ def test_own_variables_reach_the_workers(suite, tmp_path):
     assert done.returncode == 0, done.stderr
     (score, *_) = pyperf.BenchmarkSuite.load(str(tmp_path / "a.json"))
     assert score.get_metadata()["scopestress_environ"] == "SCOPES_EXAMPLE=a b"
+
+
+def test_variables_of_allocators_reach_the_workers_without_being_asked_for(suite, tmp_path):
+    arguments = ("--only", "^baseline", "--mode", "none", "-o", "a.json", *suite.smallest)
+    done = suite(*arguments, PYTHONMALLOC="malloc", MALLOC_ARENA_MAX="1", EXAMPLE="2")
+    assert done.returncode == 0, done.stderr
+    (score, *_) = pyperf.BenchmarkSuite.load(str(tmp_path / "a.json"))
+    metadata = score.get_metadata()
+    assert metadata["scopestress_environ"] == "MALLOC_ARENA_MAX=1 PYTHONMALLOC=malloc"
+    assert metadata["scopestress_object_allocator"] == "malloc"
+
+
+def test_inherited_variables_reach_the_workers(suite):
+    arguments = ("--only", "^baseline", "--mode", "none", *suite.smallest)
+    done = suite("--inherit-environ", "EXAMPLE,ABSENT", *arguments, EXAMPLE="a b")
+    assert done.returncode == 0, done.stderr
+
+
+def test_threads_that_are_measured_share_a_scope_in_the_rows_that_can(suite, tmp_path):
+    arguments = ("--mode", "none", "--only", "close|base", "-o", "a.json", *suite.smallest)
+    done = suite("--threads-measured", "2", "--scope", "shared", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "confined_close is left out: it can't share a scope between threads" in done.stderr
+    scores = [
+        bench
+        for bench in pyperf.BenchmarkSuite.load(str(tmp_path / "a.json"))
+        if ":" not in bench.get_name()
+    ]
+    assert [bench.get_name() for bench in scores] == [
+        f"{row.name}[NONE,scope=shared,threads-measured=2]" for row in ROWS if row.sharing
+    ]
+    for bench in scores:
+        assert bench.get_metadata()["scopestress_threads_measured"] == 2
+        assert bench.get_inner_loops() == Work(threads_measured=2).operations_per_scope
 
 
 def test_chosen_probes_are_on_and_no_others(suite, tmp_path):

@@ -44,7 +44,7 @@ def test_the_suite_switches_its_probes_on_by_itself(rows):
 
 
 def test_a_million_bytes_are_allocated_unless_another_size_is_asked_for(rows):
-    assert rows["inline"].params == {"size": "1000000"}
+    assert rows["inline"].params["size"] == "1000000"
     assert SIZE <= figure(rows["inline"], "alloc.rate.norm") < SIZE + SLACK
 
 

@@ -134,6 +134,20 @@ def test_a_variable_that_did_not_reach_the_worker_is_an_error(suite):
     ) in done.stderr
 
 
+def test_a_variable_that_was_passed_on_is_read_back(suite):
+    worker = ("--worker", "--worker-task=0", "--loops=1", "--warmups=0", "--values=1")
+    done = suite("--worker-environ=EXAMPLE=1", *worker)
+    assert done.returncode == 1
+    assert "the environment differs: expected ['EXAMPLE=1'], found []" in done.stderr
+
+
+def test_an_allocator_variable_that_nobody_meant_is_an_error(suite):
+    worker = ("--worker", "--worker-task=0", "--loops=1", "--warmups=0", "--values=1")
+    done = suite(*worker, MALLOC_ARENA_MAX="1")
+    assert done.returncode == 1
+    assert "the environment differs: expected [], found ['MALLOC_ARENA_MAX=1']" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
