@@ -19,6 +19,7 @@ a suite, a stress mode or a probe; any other pyperf file is read as one without 
     formats     lines -> text, CSV, Markdown, JSON
     findings    what every finding is made of
     tails       what the mean of single calls hides
+    bystanders  what rows take from the stress threads
     missed      what a difference over live threads misses of what was allocated
     words       what the figures say, in plain sentences
     show        a table with its words; `python -m results show FILE`

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from results.model import Row
 from results.schema import SCORE
-from results.statistics import estimate
+from results.statistics import estimate, mean
 
 WAITING_FACTOR = 1.5
 """Wall time over CPU time: below, the scheduler alone explains it."""
@@ -38,6 +38,18 @@ def waiting_factor(row: Row) -> float:
 def agree(one: Row, other: Row) -> bool:
     """Whether the parameters that both have are the same."""
     return all(other.params.get(name, value) == value for name, value in one.params.items())
+
+
+def apart(row: Row, other: Row, metric: str) -> bool:
+    """Whether the slowest process of one is faster than the fastest of the other: otherwise a ratio
+    of their means says nothing."""
+    ours, theirs = _process_means(row, metric), _process_means(other, metric)
+    return max(ours) < min(theirs) or max(theirs) < min(ours)
+
+
+def _process_means(row: Row, metric: str) -> list[float]:
+    figures = row.figures(metric)
+    return [mean(values) for values in figures.measured if values] if figures else []
 
 
 def short_name(row: Row) -> str:

@@ -8,9 +8,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from results.bystanders import bystanders
 from results.findings import (
     Finding,
     agree,
+    apart,
     figure,
     listed,
     short_name,
@@ -21,7 +23,7 @@ from results.findings import (
 from results.missed import missed
 from results.model import BASELINE, Results, Row
 from results.schema import SCORE
-from results.statistics import estimate, mean
+from results.statistics import estimate
 from results.tails import tails
 from results.units import brief
 
@@ -57,6 +59,7 @@ def words(results: Results) -> list[str]:
         *_thrashing(rows),
         *_stressed(rows),
         *_waiting(rows),
+        *bystanders(rows),
         *tails(rows),
         *missed(rows),
         *_vague(rows),
@@ -93,7 +96,7 @@ class _Thrash:
 
     @property
     def is_apart(self) -> bool:
-        return self.reference is not None and _apart(self.row, self.reference, self.metric)
+        return self.reference is not None and apart(self.row, self.reference, self.metric)
 
     @property
     def usual_peak(self) -> float:
@@ -209,7 +212,7 @@ def _stressed(rows: Sequence[Row]) -> Iterator[Finding]:
             continue
         metric = _cost_metric(row, calm)
         cost, usual = figure(row, metric), figure(calm, metric)
-        if not cost or not usual or not _apart(row, calm, metric):
+        if not cost or not usual or not apart(row, calm, metric):
             continue
         if cost / usual >= MODE_FACTOR:
             slower.setdefault(row.mode, []).append((cost / usual, row, calm, metric))
@@ -249,18 +252,6 @@ def _cost_metric(row: Row, other: Row) -> str:
     """What tells the cost of both: CPU time where the wall time of one is mostly waiting."""
     has_cpu = all(figure(each, "score.cpu") for each in (row, other))
     return "score.cpu" if has_cpu and (waits(row) or waits(other)) else SCORE
-
-
-def _apart(row: Row, other: Row, metric: str) -> bool:
-    """Whether the slowest process of one is faster than the fastest of the other: otherwise a ratio
-    of their means says nothing."""
-    ours, theirs = _process_means(row, metric), _process_means(other, metric)
-    return max(ours) < min(theirs) or max(theirs) < min(ours)
-
-
-def _process_means(row: Row, metric: str) -> list[float]:
-    figures = row.figures(metric)
-    return [mean(values) for values in figures.measured if values] if figures else []
 
 
 # How far the scores carry

@@ -15,6 +15,7 @@ A suite is a list of rows and a call of `suites.main.run`. What carries it, from
     team.py          the threads that run a row at once, and the scope they may share
     measure.py       in the worker: one value, with the probes' window around it
     provenance.py    what the machine, the interpreter and the allocator were
+    bystanders.py    what the rows took from the stress threads, once all are measured
     options.py       the command line
     runner.py        pyperf: the only file that knows its inside
     output.py        where the file goes, and the progress line

@@ -150,6 +150,7 @@ def _stoppable() -> Iterator[None]:
 
 def _measure(runner: SuiteRunner) -> list[pyperf.Benchmark]:
     """All cells, with the progress line where there is a terminal to show it."""
+    from suites.bystanders import with_slowdowns
     from suites.output import Progress
 
     progress = None
@@ -165,7 +166,7 @@ def _measure(runner: SuiteRunner) -> list[pyperf.Benchmark]:
     finally:
         if progress:
             progress.clear()
-    return benchmarks
+    return with_slowdowns(runner.cells, benchmarks)
 
 
 def _save(

@@ -6,8 +6,9 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 
 from stress import sampler
-from stress.modes import Stress, stressed
+from stress.modes import Stress, StressMode, stressed
 from stress.probes import MetricRecord, Window, create
+from stress.probes.bystander import BystanderProbe
 from stress.probes.rss import RSSProbe
 from suites.cells import Cell
 from suites.team import Team
@@ -16,6 +17,12 @@ CALIBRATION_COLLECT_SHARE = 0.1
 """While the number of loops is sought, a value is followed by a collection only if it lasted this
 share of the time aimed at: twenty collections of a heap of millions would take longer than the
 values, and the garbage of a short one is little."""
+
+
+def _fitting(probes: Sequence[str], cell: Cell) -> list[str]:
+    """Without the one that is of stress threads, where there are none."""
+    threads = cell.mode is StressMode.THREADS
+    return [name for name in probes if threads or name != BystanderProbe.name]
 
 
 class Measurement(AbstractContextManager["Measurement"]):
@@ -32,7 +39,9 @@ class Measurement(AbstractContextManager["Measurement"]):
         collect_above_s: float | None = None,
     ) -> None:
         self._cell = cell
-        self._window = Window([*create(probes), *(make() for make in cell.row.probes)])
+        self._window = Window(
+            [*create(_fitting(probes, cell)), *(make() for make in cell.row.probes)]
+        )
         threads = range(cell.work.threads_measured if cell.sampled else 0)
         self._samplers = [sampler.create(cell.period) for _ in threads]
         self._samples: list[list[tuple[float, int]]] = []

@@ -10,12 +10,14 @@ native  native.peak
 cpu     score.cpu, cpu.user, cpu.system, cpu.norm; thread_clocks has five ways to read user time
 alloc   alloc.rate, alloc.rate.norm, alloc.count.norm; not a default, for it slows what allocates
 alloc_live   alloc.live.norm, for suites.thread_alloc
+bystander   bystander.rate, of the stress threads
 """
 
 from collections.abc import Iterable
 
 from stress.probes.alloc import AllocProbe
 from stress.probes.alloc_live import LiveAllocProbe
+from stress.probes.bystander import BystanderProbe
 from stress.probes.cpu import CPUProbe
 from stress.probes.gc import GCProbe
 from stress.probes.metric import Metric
@@ -38,10 +40,13 @@ __all__ = [
 #: Name, as `--probe` takes it -> class.
 PROBES: dict[str, type[Probe]] = {
     probe.name: probe
-    for probe in (GCProbe, RSSProbe, NativeProbe, CPUProbe, AllocProbe, LiveAllocProbe)
+    for probe in (
+        *(GCProbe, RSSProbe, NativeProbe, CPUProbe, BystanderProbe),
+        *(AllocProbe, LiveAllocProbe),
+    )
 }
 #: On unless a user chooses others.
-DEFAULT_PROBES = ("gc", "rss", "native", "cpu")
+DEFAULT_PROBES = ("gc", "rss", "native", "cpu", "bystander")
 
 
 def create(names: Iterable[str] = DEFAULT_PROBES) -> list[Probe]:

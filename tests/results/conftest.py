@@ -23,6 +23,7 @@ KINDS = {
     "rss.peak": {"unit": "bytes", "agg": "max", "better": "lower", "floor": 262144},
     "rss.growth": {"unit": "bytes", "agg": "max", "better": "lower", "floor": 262144},
     "native.peak": {"unit": "bytes", "agg": "max", "better": "lower", "floor": 1},
+    "bystander.slowdown": {"unit": "ratio", "agg": "mean", "better": "lower", "floor": 0},
     "alloc.rate": {"unit": "bytes/s", "agg": "mean", "better": "higher", "floor": 1},
     "alloc.rate.norm": {"unit": "bytes/op", "agg": "mean", "better": "lower", "floor": 1},
     "alloc.live.norm": {"unit": "bytes/op", "agg": "mean", "better": "lower", "floor": 1},

@@ -283,3 +283,44 @@ def test_benchmarks_of_others_are_not_held_against_each_other(
     )
     assert said.startswith("create_gc_cycles: its process spent 41 % of the measured time in the")
     assert "json_dumps" not in said
+
+
+def beside(make_score: Make, operation: str, slowdown: float | list[list[float]]) -> Any:
+    """A row of THREADS beside which the stress threads are so much slower."""
+    return make_score(
+        f"{operation}[THREADS]",
+        1e-8 if operation == "baseline" else 1e-6,
+        values=1,
+        metrics={"bystander.slowdown": slowdown},
+        metadata={"scopestress_params": '{"spin": "native"}'},
+    )
+
+
+def test_rows_that_take_time_from_bystanders_are_told(make_score: Make, say: Say) -> None:
+    (said,) = say(
+        beside(make_score, "baseline", [[1.0], [1.05], [0.95]]),
+        beside(make_score, "a", 1.5),
+        beside(make_score, "b", 3.1),
+        beside(make_score, "c", 1.1),
+        beside(make_score, "d", 0.5),
+    )
+    assert said == (
+        "THREADS: bystanders pay, too: the native threads get done 3.1 x less beside b and 1.5 x"
+        " less beside a than beside baseline."
+    )
+
+
+def test_bystanders_that_are_slower_within_the_noise_are_not_told(
+    make_score: Make, say: Say
+) -> None:
+    noisy = [[0.9], [4.0], [1.2]]
+    assert say(beside(make_score, "baseline", 1.0), beside(make_score, "a", noisy)) == []
+
+
+def test_bystanders_are_held_against_the_baseline_of_the_same_stress(
+    make_score: Make, say: Say
+) -> None:
+    python = {"scopestress_params": '{"spin": "python"}'}
+    metrics = {"bystander.slowdown": 1.0}
+    baseline = make_score("baseline[THREADS]", 1e-8, metrics=metrics, metadata=python)
+    assert say(baseline, beside(make_score, "a", 3.0)) == []

@@ -50,6 +50,7 @@ def test_the_default_probes_exist_and_have_their_metrics():
         "rss": ["rss.peak", "rss.growth"],
         "native": ["native.peak"],
         "cpu": ["score.cpu", "cpu.user", "cpu.system", "cpu.norm"],
+        "bystander": ["bystander.rate"],
     }
 
 
