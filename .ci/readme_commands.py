@@ -1,4 +1,4 @@
-"""Runs each command of the README's shell blocks in the checkout, in the project's environment.
+"""Runs each command of the shell blocks of README and docs in the checkout, in its environment.
 
 `make bench` runs like the others; `make test` is left to .ci/run, which ends with it.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = ("make test",)
+PAGES = ("README.md", "docs/hooks.md")
 
 
 def commands(text: str) -> list[str]:
@@ -26,11 +27,12 @@ def commands(text: str) -> list[str]:
 def main() -> int:
     environment = dict(os.environ)
     environment["PATH"] = f"{ROOT / '.venv' / 'bin'}:{environment['PATH']}"
-    found = commands((ROOT / "README.md").read_text())
-    if not found:
-        print("the README has no shell block with commands")
+    found = {page: commands((ROOT / page).read_text()) for page in PAGES}
+    empty = [page for page, lines in found.items() if not lines]
+    if empty:
+        print(f"no shell block with commands in {', '.join(empty)}")
         return 1
-    for command in found:
+    for command in (line for lines in found.values() for line in lines):
         if command in LEFT_OUT:
             continue
         print(f"--- {command}", flush=True)
