@@ -39,6 +39,10 @@ class Suite:
     """What --quick runs: the least that shows what the suite is about."""
     work: Work = field(default_factory=Work)
     """The defaults; what differs from them is in the names of cells."""
+    sizes: tuple[int, ...] = ()
+    """What is run where no --size is given; none: that of `work`."""
+    counts: bool = False
+    """Whether sizes count things: then they are written as plain numbers."""
     sampled: bool = False
     """Times single calls, as --sample does for the others."""
     probes: tuple[str, ...] = DEFAULT_PROBES
@@ -57,6 +61,8 @@ class Cell:
     allocator: Allocator = field(default_factory=Allocator)
     sampled: bool = False
     """Whether every operation is timed by itself."""
+    counts: bool = False
+    """Whether its size counts things, and not bytes."""
 
     @classmethod
     def made(
@@ -66,13 +72,14 @@ class Cell:
         usual: Work,
         values: Mapping[Parameter, Any],
         sampled: bool = False,
+        counts: bool = False,
     ) -> "Cell":
         """The cell with these values and the defaults for all other parameters."""
         parts: dict[str, dict[str, Any]] = {"work": {}, "stress": {}, "": {}}
         for parameter, value in values.items():
             parts[parameter.part][parameter.attribute] = value
         work, stress = replace(usual, **parts["work"]), StressOptions(**parts["stress"])
-        return cls(row, mode, work, stress, usual, sampled=sampled, **parts[""])
+        return cls(row, mode, work, stress, usual, sampled=sampled, counts=counts, **parts[""])
 
     @property
     def name(self) -> str:
@@ -92,8 +99,7 @@ class Cell:
     def all_params(self) -> dict[str, str]:
         """The parameters that matter to this cell, with those that its name leaves out."""
         return {
-            parameter.name: parameter.format(parameter.of(self))
-            for parameter in that_matter(self.row, self.mode)
+            parameter.name: parameter.text(self) for parameter in that_matter(self.row, self.mode)
         }
 
     @property
@@ -139,7 +145,7 @@ class Selection:
                 chosen = [p for p in that_matter(row, mode) if p.name in self.values]
                 for values in product(*(self.values[p.name] for p in chosen)):
                     combination = dict(zip(chosen, values, strict=True))
-                    yield Cell.made(row, mode, suite.work, combination, self.sampled)
+                    yield Cell.made(row, mode, suite.work, combination, self.sampled, suite.counts)
 
     def _wants(self, cell: Cell) -> bool:
         if self.plan and not any(part.covers(cell.row, cell.work.size) for part in self.plan):

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from stress.modes import StressMode
 from stress.probes import PROBES
 from suites.cells import Cell, Selection, Suite
-from suites.parameters import PARAMETERS, Sweep, one_of, swept
+from suites.parameters import PARAMETERS, Parameter, Sweep, one_of, swept
 
 # What pyperf offers and a suite does not, and what does the job here.
 REFUSED = {
@@ -193,7 +193,7 @@ def _add_stress(parser: argparse.ArgumentParser, suite: Suite) -> None:
 
 def _add_parameters(group: "argparse._ArgumentGroup", suite: Suite, parts: Sequence[str]) -> None:
     """An option for each parameter of these parts of a cell."""
-    usual = Cell(suite.rows[0], StressMode.NONE, suite.work)
+    usual = Cell(suite.rows[0], StressMode.NONE, suite.work, counts=suite.counts)
     for parameter in PARAMETERS.values():
         if parameter.part in parts:
             group.add_argument(
@@ -201,8 +201,14 @@ def _add_parameters(group: "argparse._ArgumentGroup", suite: Suite, parts: Seque
                 metavar=parameter.metavar,
                 action="append" if parameter.repeatable else "store",
                 type=_typed(parameter.parse),
-                help=f"{parameter.help} (default: {parameter.format(parameter.of(usual))})",
+                help=f"{parameter.help} (default: {_default(parameter, usual, suite)})",
             )
+
+
+def _default(parameter: Parameter, usual: Cell, suite: Suite) -> str:
+    if parameter.name == "size" and suite.sizes:
+        return ", ".join(map(str, suite.sizes))
+    return parameter.text(usual)
 
 
 def is_quick(argv: Sequence[str] | None) -> bool:
@@ -228,6 +234,8 @@ def select(parser: argparse.ArgumentParser, args: argparse.Namespace, suite: Sui
     plan = suite.quick if args.quick and "size" not in values else ()
     if plan:
         values["size"] = tuple(dict.fromkeys(part.size for part in plan))
+    elif suite.sizes:
+        values.setdefault("size", suite.sizes)
     return Selection(
         modes=tuple(dict.fromkeys(args.mode or StressMode)),
         values=values,

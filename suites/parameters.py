@@ -40,6 +40,11 @@ class Parameter:
         """The value that a cell has."""
         return getattr(getattr(cell, self.part) if self.part else cell, self.attribute)
 
+    def text(self, cell: Any) -> str:
+        """That value as in the name of the cell: a size that counts things is a plain number."""
+        value = self.of(cell)
+        return str(value) if self.name == "size" and cell.counts else self.format(value)
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -122,7 +127,7 @@ _WORK = (
         "size",
         part="work",
         metavar="BYTES",
-        help="bytes allocated, as 1024, 64KiB or 1MiB; repeatable",
+        help="bytes allocated, as 1024, 64KiB or 1MiB or a count; repeatable",
         parse=size,
         format=format_size,
         matters=_sized,

@@ -88,7 +88,7 @@ class Work:
     """How much is done in one operation."""
 
     size: int = 1024
-    """Bytes allocated."""
+    """Bytes allocated; in a suite that counts, how many things."""
     touch: str = "first"
     """One of `TOUCHES`: nothing, one byte a page, every byte."""
     collect_every: int = 256
