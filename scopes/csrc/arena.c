@@ -379,6 +379,7 @@ static inline counter *apart(arena *a)
 static void count_apart(arena *a, counter *unfolded, int64_t n)
 {
     counter_add(unfolded, n);
+    /* by chance: another thread sets the cap just now */
     if (SCOPES_UNLIKELY(atomic_load(&a->cap) != ARENA_NO_CAP))
         fold(a, unfolded);
 }

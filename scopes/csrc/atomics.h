@@ -74,6 +74,7 @@ static inline int64_t counter_add_within(counter *c, int64_t n, int64_t most)
 {
     int64_t old = counter_get(c);
 #if SCOPES_CONCURRENT
+    /* by chance: another thread changes the counter just now */
     while (old <= most - n && !atomic_compare_exchange_weak_explicit(c, &old, old + n, memory_order_acq_rel,
                                                                      memory_order_relaxed)) {
     }
@@ -89,6 +90,7 @@ static inline void counter_raise(counter *c, int64_t value)
 {
     int64_t old = counter_get(c);
 #if SCOPES_CONCURRENT
+    /* by chance: another thread changes the counter just now */
     while (old < value && !atomic_compare_exchange_weak_explicit(c, &old, value, memory_order_relaxed,
                                                                  memory_order_relaxed)) {
     }
@@ -111,7 +113,7 @@ static inline int word_replace(word *w, uint64_t *expected, uint64_t desired)
                                                  memory_order_acquire);
 #else
     uint64_t found = word_get(w);
-    if (found != *expected) {
+    if (found != *expected) { /* untaken: under the GIL nobody comes between */
         *expected = found;
         return 0;
     }

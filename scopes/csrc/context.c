@@ -53,7 +53,7 @@ static PyObject *call_on_class(PyObject *self, PyObject *const *args, size_t nar
                      nargs < 1 ? "" : Py_TYPE(args[0])->tp_name);
         return NULL;
     }
-    if (nargs - 1 != context->arity || names != NULL) {
+    if (nargs - 1 != context->arity || (names != NULL && PyTuple_GET_SIZE(names) > 0)) {
         PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, found %zd", context->name,
                      context->arity, nargs - 1);
         return NULL;

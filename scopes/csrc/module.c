@@ -10,8 +10,9 @@
  * What lay free in it is the child's own copy, and goes. Lock of the process held. */
 static int replace_arena_lock_held(core_state *state)
 {
+    /* untaken: another thread of the child was first, which takes one without a GIL */
     if (state->generation == fork_generation())
-        return 0; /* another thread of the child was first */
+        return 0;
     arena *fresh = arena_new();
     if (fresh == NULL)
         return -1;

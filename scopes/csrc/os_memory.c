@@ -81,11 +81,12 @@ void os_explain_enomem(char *text, size_t size)
 {
     long maps = count_lines("/proc/self/maps");
     long most = read_number("/proc/sys/vm/max_map_count");
-    struct rlimit space;
+    struct rlimit space = {.rlim_cur = RLIM_INFINITY};
+    getrlimit(RLIMIT_AS, &space);
     if (maps >= 0 && most > 0 && maps + MAP_COUNT_SLACK >= most)
         snprintf(text, size, "the process holds %ld maps of the %ld that vm.max_map_count allows", maps,
                  most);
-    else if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    else if (space.rlim_cur != RLIM_INFINITY)
         snprintf(text, size, "the address space of the process is limited to %llu bytes (RLIMIT_AS)",
                  (unsigned long long)space.rlim_cur);
     else

@@ -82,7 +82,7 @@ void ranges_put(range_cache *ranges, block *range)
 
 void ranges_evict(range_cache *ranges, size_t keep, block **victims)
 {
-    while (ranges->free > keep && ranges->by_age.oldest != NULL) {
+    while (ranges->free > keep) {
         block *range = ranges->by_age.oldest;
         bin_remove(ranges, range);
         ranges->mapped -= range->size;

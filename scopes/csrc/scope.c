@@ -118,6 +118,7 @@ static PyObject *scope_new_abstract(PyTypeObject *type, PyObject *args, PyObject
     PyObject *none = PyTuple_New(0);
     if (none == NULL)
         return NULL;
+    /* untaken: Python always gives a tuple; C may give nothing */
     PyObject *scope = PyVectorcall_Call((PyObject *)type, args != NULL ? args : none, kwargs);
     Py_DECREF(none);
     return scope;
@@ -148,7 +149,7 @@ static void scope_dealloc(PyObject *self)
     scope_object *scope = (scope_object *)self;
     if (SCOPES_UNLIKELY(scope_state(scope) == STATE_OPEN)) {
         if (scope->kind == KIND_IMPLICIT && !scope->callbacks && !scope->adoptions) {
-            if (scope->tracked)
+            if (scope->tracked) /* untaken: with a GIL, callbacks and adoptions alone have it tracked */
                 PyObject_GC_UnTrack(self);
             scope_end_unraised(state, scope); /* runs no Python code: nothing can revive it */
         }

@@ -104,7 +104,7 @@ static inline int scope_has_list(const scope_object *scope)
 /* The first of its segments; lock held. */
 static inline struct segment_object *scope_segments(const scope_object *scope)
 {
-    return scope_has_list(scope) ? scope->segments : NULL;
+    return scope_has_list(scope) ? scope->segments : NULL; /* untaken: with a GIL, always */
 }
 
 static inline int scope_wrong_thread(const scope_object *scope)

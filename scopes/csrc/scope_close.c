@@ -88,7 +88,7 @@ static PyObject *take_exception(void)
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    if (trace != NULL && value != NULL)
+    if (trace != NULL)
         PyException_SetTraceback(value, trace);
     Py_XDECREF(type);
     Py_XDECREF(trace);
@@ -195,6 +195,7 @@ static enum began begin(scope_object *scope, int defer)
             began = IS_IN_USE;
         else
             began = BEGAN;
+        /* untaken: under the GIL nobody comes between */
     } while (began == BEGAN && !word_replace(&scope->state, &found, found | STATE_CLOSING));
     SCOPE_UNLOCK();
     return began;

@@ -69,7 +69,7 @@ void segment_set(segment_object *segment, scope_object *scope, block *from, PyOb
     segment->address = address;
     segment->nbytes = nbytes;
     segment->readonly = (uint8_t)readonly;
-    if (SCOPES_LIKELY(scope_has_list(scope)))
+    if (SCOPES_LIKELY(scope_has_list(scope))) /* untaken: with a GIL, always */
         put_into_scope(segment, scope);
     if (SCOPES_UNLIKELY(scope->tracked))
         PyObject_GC_Track(segment);
@@ -106,7 +106,7 @@ static void segment_dealloc(PyObject *self)
     if (SCOPES_LIKELY(scope != NULL)) {
         if (SCOPES_UNLIKELY(scope->tracked))
             PyObject_GC_UnTrack(self);
-        if (SCOPES_LIKELY(scope_has_list(scope)))
+        if (SCOPES_LIKELY(scope_has_list(scope))) /* untaken: with a GIL, always */
             take_out_of_scope(segment);
     }
     if (segment->weakrefs != NULL)
@@ -131,6 +131,7 @@ static int export_lock_held(segment_object *segment)
     do {
         if ((found & STATE_MASK) != STATE_OPEN)
             return -1;
+        /* untaken: under the GIL nobody comes between */
     } while (!word_replace(&scope->state, &found, found + ONE_EXPORT));
     counter_add(&segment->block->exports, 1);
     counter_add(&segment->exports, 1);
@@ -165,8 +166,6 @@ void segment_unexport(core_state *state, segment_object *segment)
         arena_retire(state->arena, b);
     }
     SCOPE_UNLOCK();
-    if (SCOPES_UNLIKELY(arena_has_pending(state->arena)))
-        state_unmap_pending(state, 0);
 }
 
 int segment_check(segment_object *segment)

@@ -22,8 +22,8 @@ unsigned slabs_class(size_t nbytes, size_t align)
     /* Slots lie at multiples of their size from the start of a page, so a size that is a multiple of
      * the alignment is aligned; each power of two is a class. */
     unsigned kind = class_of(nbytes > align ? nbytes : align, SLOT_LEAST_LOG2);
-    while (kind < SLOT_CLASSES && (class_size(kind, SLOT_LEAST_LOG2) & (align - 1)) != 0)
-        kind++;
+    while ((class_size(kind, SLOT_LEAST_LOG2) & (align - 1)) != 0)
+        kind++; /* ends at SLOT_MOST, a multiple of each alignment */
     return kind;
 }
 

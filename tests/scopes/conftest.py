@@ -125,6 +125,26 @@ def in_child():
 
 
 @pytest.fixture
+def in_another_interpreter():
+    """Source that runs code, and something before it, in a new interpreter of its process."""
+
+    def source(code, before=""):
+        return textwrap.dedent(f"""
+            try:
+                import _interpreters as interpreters
+                number = interpreters.create("legacy")
+            except ImportError:
+                import _xxsubinterpreters as interpreters
+                number = interpreters.create(isolated=False)
+            {before}
+            interpreters.run_string(number, {code!r})
+            interpreters.destroy(number)
+        """)
+
+    return source
+
+
+@pytest.fixture
 def forked():
     """Runs a function in a forked child, and asserts that it returned there."""
 

@@ -190,6 +190,12 @@ def test_a_release_that_holds_its_segment_is_collected(foreign):
     assert (released, scopes.statistics().open_scopes) == ([foreign[1]], before)
 
 
+def test_no_release_may_be_told_as_none(scope, foreign):
+    memory, address = foreign
+    segment = scope.adopt(address, 4, release=None)
+    assert bytes(segment) == memory.raw[:4]
+
+
 def test_adopting_nothing_gives_a_segment_without_bytes(scope, foreign):
     assert bytes(scope.adopt(foreign[1], 0)) == b""
 

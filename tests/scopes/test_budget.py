@@ -155,6 +155,23 @@ def test_a_finalizer_in_the_collector_may_allocate(forced):
     assert (len(made), len(kept), sum(forced())) == (1, MIB, 0)
 
 
+def test_a_forced_collection_forces_no_other(forced):
+    scopes.set_implicit_budget(1000)
+    asked = []
+
+    def allocate(*_):
+        scopes.ImplicitScope().allocate(10 * MIB)
+        asked.append(sum(forced()))
+
+    scope = scopes.ImplicitScope()
+    scope.allocate(1001)
+    scope.callback(allocate, scope)
+    del scope
+    scopes.ImplicitScope().allocate(1)
+    assert asked == [0]
+    assert sum(forced()) > 0
+
+
 def test_a_finalizer_that_a_forced_collection_runs_may_close_the_scope(kind):
     if kind is not scopes.ImplicitScope:
         pytest.skip("only implicit scopes are collected for")
@@ -242,6 +259,21 @@ def test_at_the_limit_of_the_process_garbage_is_collected_once_and_tried_again(k
     Node(scopes.ImplicitScope().allocate(800))
     scope = kind()
     assert len(scope.allocate(900)) == 900
+    getattr(scope, "close", bool)()
+
+
+def test_at_the_limit_nothing_is_collected_with_the_collector_disabled_unless_asked(kind):
+    scope = kind()
+    Node(scopes.ImplicitScope().allocate(1000))
+    scopes.set_limit(scopes.statistics().live_bytes)
+    gc.disable()
+    try:
+        with pytest.raises(scopes.ScopeMemoryError, match="reclaimed 0"):
+            scope.allocate(20)
+        scopes.set_implicit_budget(BUDGET, when_gc_disabled=True)
+        scope.allocate(20)
+    finally:
+        gc.enable()
     getattr(scope, "close", bool)()
 
 

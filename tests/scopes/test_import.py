@@ -70,26 +70,10 @@ def test_other_systems_are_told_what_is_missing(in_child):
     )
 
 
-def test_another_interpreter_of_the_process_is_refused(in_child):
-    said = in_child("""
-        import os, sys
-        try:
-            import _interpreters as interpreters
-            make = lambda: interpreters.create("legacy")
-        except ImportError:
-            import _xxsubinterpreters as interpreters
-            make = lambda: interpreters.create(isolated=False)
-        number = make()
-        code = [
-            "try:",
-            "    import scopes",
-            "except ImportError as error:",
-            "    import os",
-            "    os.write(1, str(error).encode())",
-        ]
-        interpreters.run_string(number, chr(10).join(code))
-        interpreters.destroy(number)
-    """)
+def test_another_interpreter_of_the_process_is_refused(in_child, in_another_interpreter):
+    said = in_child(
+        in_another_interpreter("try: import scopes\nexcept ImportError as error: print(error)")
+    )
     assert said in (
         "scopes works in the main interpreter only: its memory belongs to the process",
         "module scopes._core does not support loading in subinterpreters",
@@ -158,21 +142,3 @@ def test_each_failed_python_allocation_is_a_memory_error_and_no_more(in_child):
 def test_importing_leaves_the_gil_off(in_child):
     said = in_child("import scopes, sys; print(sys._is_gil_enabled())", "-W", "error", "-S")
     assert said == "False"
-
-
-def test_a_module_that_was_not_executed_says_so(in_child):
-    said = in_child("""
-        import importlib.util
-        module = importlib.util.module_from_spec(importlib.util.find_spec("scopes._core"))
-        arguments = {"set_cache_limit": (1,), "set_limit": (1,), "set_implicit_budget": (1,)}
-        arguments |= {"account": (module, 1), "window_peak_bytes": (0,), "allocate": (1, 1, 1, 0)}
-        said = set()
-        for name, function in vars(module).items():
-            if callable(function) and not name.startswith("__"):
-                try:
-                    function(*arguments.get(name, ()))
-                except RuntimeError as error:
-                    said.add(str(error))
-        print(*said)
-    """)
-    assert said == "scopes._core is a module that was not executed: import scopes"

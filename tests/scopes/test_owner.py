@@ -234,6 +234,16 @@ def test_the_callback_of_a_watched_object_counts_once_whoever_calls_it(in_child)
     assert said == "0 0"
 
 
+def test_a_scope_that_was_finalized_by_hand_ends_once():
+    owner, ran = Thing(), []
+    scope = scopes.ImplicitScope(owner=owner)
+    scope.callback(ran.append, 1)
+    scope.__del__()
+    assert (scope.closed, scope.owner, ran) == (True, owner, [1])
+    del owner
+    assert (scope.owner, ran) == (None, [1])
+
+
 def test_an_owner_that_dies_at_any_depth_of_calls_closes_its_scope():
     before, limit = scopes.statistics(), sys.getrecursionlimit()
 

@@ -3,6 +3,7 @@
 # ruff: noqa: PT012 - bodies of with statements that raise are what is tested here
 
 import contextlib
+import ctypes
 import inspect
 
 import pytest
@@ -283,6 +284,25 @@ def test_the_methods_of_the_class_count_their_arguments(explicit_scope, whole, n
     message = f"{name}() takes {count} arguments, found 1"
     with pytest.raises(TypeError, match=whole(message)):
         getattr(type(explicit_scope), name)(explicit_scope, None)
+
+
+def test_an_exit_for_the_type_of_an_exception_alone_closes_quietly(explicit):
+    scope = explicit()
+    scope.callback(lambda: 1 / 0)
+    assert scope.__exit__(ValueError, None, None) is False
+    assert scope.closed
+
+
+def test_a_caller_in_c_may_give_no_names_as_an_empty_tuple(explicit):
+    call = ctypes.pythonapi.PyObject_Vectorcall
+    call.restype = ctypes.py_object
+    call.argtypes = (ctypes.py_object, ctypes.c_void_p, ctypes.c_size_t, ctypes.py_object)
+    scope, other = explicit(), explicit()
+    arguments = (ctypes.py_object * 1)(scope)
+    assert call(explicit.__enter__, arguments, 1, ()) is scope
+    assert call(other.__enter__, None, 0, ()) is other
+    scope.close()
+    other.close()
 
 
 def test_leaving_on_another_thread_keeps_the_exception_of_the_body(on_thread):

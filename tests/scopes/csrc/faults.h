@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <structmember.h>
 #include <sys/mman.h>
 
@@ -31,21 +32,33 @@ static _Atomic long fault_before = -1;
 static _Atomic long fault_failures = 0;
 static _Atomic int fault_lasts = 0;
 static fault_site *_Atomic fault_last = NULL; /* that failed */
+/* A function that fails in each call, and with which errno; NULL: none does. */
+static const char *_Atomic fault_function_name = NULL;
+static _Atomic int fault_code = ENOMEM;
 /* What the core has of the C library and the system: blocks, and bytes of address space. */
 static _Atomic long fault_blocks = 0;
 static _Atomic long fault_mapped = 0;
 
-static fault_function fault_choose(fault_site *site, fault_function real, fault_function failing)
+static int fault_is_due(const fault_site *site)
 {
-    __atomic_fetch_add(&site->calls, 1, __ATOMIC_RELAXED);
+    if (fault_function_name != NULL)
+        return strcmp(fault_function_name, site->function) == 0;
     if (fault_before < 0)
-        return real;
+        return 0;
     if (fault_before > 0) {
         fault_before--;
-        return real;
+        return 0;
     }
     if (!fault_lasts)
         fault_before = -1;
+    return 1;
+}
+
+static fault_function fault_choose(fault_site *site, fault_function real, fault_function failing)
+{
+    __atomic_fetch_add(&site->calls, 1, __ATOMIC_RELAXED);
+    if (!fault_is_due(site))
+        return real;
     fault_failures++;
     fault_last = site;
     __atomic_fetch_add(&site->failures, 1, __ATOMIC_RELAXED);
@@ -62,6 +75,13 @@ FAULT_API void faults_begin(long before, int lasts)
     fault_lasts = lasts;
     fault_failures = 0;
     fault_before = before;
+}
+
+/* Each call of the function fails, with that errno where it sets one; NULL ends it. */
+FAULT_API void faults_in(const char *function, int code)
+{
+    fault_code = code;
+    fault_function_name = function;
 }
 
 /* How many calls have failed since. */
@@ -141,7 +161,7 @@ static __attribute__((unused)) void *fault_null(void)
 
 static __attribute__((unused)) void *fault_mmap(void)
 {
-    errno = ENOMEM;
+    errno = fault_code;
     return MAP_FAILED;
 }
 

@@ -266,6 +266,10 @@ static void an_arena_works_where_the_process_has_no_thread_key_left(void)
     EXPECT(figures.live == 100 && figures.scopes == 1);
     arena_drop(a, b);
     arena_credit(a, 100);
+    arena_set_cache_limit(a, 0);
+    arena_trim(a);
+    arena_read(a, &figures);
+    EXPECT(figures.live == 0 && figures.cached == 0);
     arena_delete(a);
     while (count > 0)
         pthread_key_delete(keys[--count]);

@@ -1,8 +1,10 @@
 """The import of the core, a forked child and the end of the module, while memory runs out."""
 
 import ctypes
+import errno
 import gc
 import importlib.util
+import sysconfig
 import weakref
 from contextlib import suppress
 
@@ -11,8 +13,15 @@ import pytest
 import scopes
 from scopes import _core
 
+WITHOUT_GIL = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+with_gil = pytest.mark.skipif(
+    WITHOUT_GIL,
+    reason="without a GIL CPython refuses another interpreter, and collects in another order",
+)
+
 FIRST_USES = {
     "open": lambda scope: scopes.SharedScope(),
+    "open an implicit one": lambda scope: scopes.ImplicitScope(),
     "trim": lambda scope: scopes.trim(),
     "statistics": lambda scope: scopes.statistics(),
     "set_limit": lambda scope: scopes.set_limit(None),
@@ -83,28 +92,27 @@ def test_importing_the_core(faults, new_module, lasts):
         del module
         gc.collect()
         now = faults.held()
-        assert now[0] - blocks <= 2  # its state and arena stay for good
-        assert now[1] == mapped
+        if not WITHOUT_GIL:  # there the types, and with them the module, are never freed
+            assert now[0] - blocks <= 2  # its state and arena stay for good
+            assert now[1] == mapped
         if not failed:
             break
-        assert error is not None
+        assert error is not None or WITHOUT_GIL
     assert before > 20
 
 
 @pytest.mark.parametrize("name", ["SCOPES_CACHE_LIMIT", "SCOPES_IMPLICIT_BUDGET"])
 def test_importing_the_core_with_settings_that_are_wrong(faults, new_module, monkeypatch, name):
     monkeypatch.setenv(name, "1x")
-    raised = []
+    raised = set()
     for before in range(10):
         module = new_module()
         faults.begin(before, lasts=False)
         with pytest.raises((MemoryError, ValueError)) as error:
             module.__loader__.exec_module(module)
         faults.end()
-        raised.append(error.type)
-    first = raised.index(ValueError)
-    assert set(raised[:first]) == {MemoryError}
-    assert set(raised[first:]) == {ValueError}
+        raised.add(error.type)
+    assert raised == {MemoryError, ValueError}
 
 
 def test_the_first_import_of_a_process(fails_in_child):
@@ -127,19 +135,13 @@ def test_the_first_import_of_a_process(fails_in_child):
     assert said == ["1", "1", "1"]
 
 
-def test_importing_the_core_into_another_interpreter(fails_in_child):
-    said = fails_in_child("""
-        try:
-            import _interpreters as interpreters
-            make = lambda: interpreters.create("legacy")
-        except ImportError:
-            import _xxsubinterpreters as interpreters
-            make = lambda: interpreters.create(isolated=False)
-        number = make()
-        fail(0)
-        interpreters.run_string(number, "try: import scopes\\nexcept MemoryError: print('none')")
-        interpreters.destroy(number)
-    """)
+@with_gil
+def test_importing_the_core_into_another_interpreter(fails_in_child, in_another_interpreter):
+    said = fails_in_child(
+        in_another_interpreter(
+            "try: import scopes\nexcept MemoryError: print('none')", before="fail(0)"
+        )
+    )
     assert said == ["none"]
 
 
@@ -153,10 +155,8 @@ def test_the_first_use_in_a_forked_child(faults, fails_in_fork, operation):
     segment.fill(7)
 
     def child():
-        faults.begin(0, lasts=True)
-        with pytest.raises(MemoryError):
+        with faults.all_of("calloc", errno.ENOMEM), pytest.raises(MemoryError):
             operation(scope)
-        assert faults.end() > 0
         segment[0] = 8
         scopes.trim()
         with scopes.SharedScope() as own:
@@ -198,8 +198,9 @@ class Rest:
         self.late.append(weakref.ref(self))
 
 
+@with_gil
 def test_using_a_segment_while_the_collector_takes_the_module_away(faults, new_module):
-    """The order is that of test_robustness.py."""
+    """The order is that of ../test_module.py."""
     late, said, memory = [], [], ctypes.create_string_buffer(1)
 
     def use(address):

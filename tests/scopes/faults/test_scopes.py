@@ -1,6 +1,8 @@
 """Opening scopes, and what is done with an open one, while memory runs out."""
 
 import ctypes
+import errno
+import os
 from functools import partial
 
 import pytest
@@ -191,6 +193,16 @@ def test_passing_what_the_system_has(survives, kind):
         yield scope, lambda: scope.allocate(2**47)
 
     survives(life, raises=(scopes.ScopeMemoryError,))
+
+
+def test_what_the_system_refuses_for_another_reason_is_named(faults, kind):
+    scope = kind()
+    with (
+        faults.all_of("mmap", errno.EAGAIN),
+        pytest.raises(scopes.ScopeMemoryError, match=os.strerror(errno.EAGAIN)),
+    ):
+        scope.allocate(100_000)
+    getattr(scope, "close", bool)()
 
 
 def test_passing_the_cap_of_the_process(survives, kind):
