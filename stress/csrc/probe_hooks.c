@@ -24,17 +24,16 @@ static const PyMemAllocatorDomain domains[DOMAINS] = {PYMEM_DOMAIN_RAW, PYMEM_DO
 /* Never changed and never freed once it is in place: any allocator above may hold on to it. */
 typedef struct {
     PyMemAllocatorEx inner;
-    unsigned bit; /* tells the domain in counts_thread.passed */
+    unsigned bit; /* tells the domain in counts_thread.passed; 0: not in place */
 } hook;
 
-static unsigned bit_of(PyMemAllocatorDomain domain)
-{
-    return 1u << (unsigned)domain;
-}
+/* The first hook of each domain has functions of its own, which know it without a context. So the
+ * context stays that of the inner allocator, and its free stays the function that is called: a free
+ * costs nothing, and who reads the allocator while it is exchanged finds old and new to fit. */
+static hook first[DOMAINS];
 
-static void *hook_malloc(void *context, size_t size)
+static inline void *counted_malloc(const hook *self, size_t size)
 {
-    const hook *self = context;
     counts_thread *own = counts_enter(self->bit);
     void *memory = self->inner.malloc(self->inner.ctx, size);
     if (own != NULL) {
@@ -43,9 +42,8 @@ static void *hook_malloc(void *context, size_t size)
     return memory;
 }
 
-static void *hook_calloc(void *context, size_t count, size_t size)
+static inline void *counted_calloc(const hook *self, size_t count, size_t size)
 {
-    const hook *self = context;
     counts_thread *own = counts_enter(self->bit);
     void *memory = self->inner.calloc(self->inner.ctx, count, size);
     if (own != NULL) {
@@ -54,9 +52,8 @@ static void *hook_calloc(void *context, size_t count, size_t size)
     return memory;
 }
 
-static void *hook_realloc(void *context, void *old, size_t size)
+static inline void *counted_realloc(const hook *self, void *old, size_t size)
 {
-    const hook *self = context;
     counts_thread *own = counts_enter(self->bit);
     void *memory = self->inner.realloc(self->inner.ctx, old, size);
     if (own != NULL) {
@@ -65,30 +62,86 @@ static void *hook_realloc(void *context, void *old, size_t size)
     return memory;
 }
 
-static void hook_free(void *context, void *memory)
+/* Functions for an allocator whose hook is `self`, an expression that may use `context`. */
+#define HOOK_FUNCTIONS(name, self)                                            \
+    static void *name##_malloc(void *context, size_t size)                    \
+    {                                                                         \
+        (void)context;                                                        \
+        return counted_malloc(self, size);                                    \
+    }                                                                         \
+    static void *name##_calloc(void *context, size_t count, size_t size)      \
+    {                                                                         \
+        (void)context;                                                        \
+        return counted_calloc(self, count, size);                             \
+    }                                                                         \
+    static void *name##_realloc(void *context, void *old, size_t size)        \
+    {                                                                         \
+        (void)context;                                                        \
+        return counted_realloc(self, old, size);                              \
+    }
+
+HOOK_FUNCTIONS(raw, &first[0])
+HOOK_FUNCTIONS(mem, &first[1])
+HOOK_FUNCTIONS(obj, &first[2])
+HOOK_FUNCTIONS(later, context)
+
+static void later_free(void *context, void *memory)
 {
     const hook *self = context;
     self->inner.free(self->inner.ctx, memory);
 }
 
-/* Puts a hook on top of what the domain's allocator is now; -1 with MemoryError set. */
-static int put_hook(PyMemAllocatorDomain domain)
+/* Without context and free, in the order of `domains`. */
+static const PyMemAllocatorEx first_functions[DOMAINS] = {
+    {.malloc = raw_malloc, .calloc = raw_calloc, .realloc = raw_realloc},
+    {.malloc = mem_malloc, .calloc = mem_calloc, .realloc = mem_realloc},
+    {.malloc = obj_malloc, .calloc = obj_calloc, .realloc = obj_realloc},
+};
+
+static unsigned bit_of(int index)
+{
+    return 1u << (unsigned)index;
+}
+
+static void put_first_hook(int index)
+{
+    hook *self = &first[index];
+    PyMem_GetAllocator(domains[index], &self->inner);
+    self->bit = bit_of(index);
+    PyMemAllocatorEx allocator = first_functions[index];
+    allocator.ctx = self->inner.ctx;
+    allocator.free = self->inner.free;
+    PyMem_SetAllocator(domains[index], &allocator);
+}
+
+/* -1 with MemoryError set. */
+static int put_later_hook(int index)
 {
     hook *self = malloc(sizeof(hook));
     if (self == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    self->bit = bit_of(domain);
-    PyMem_GetAllocator(domain, &self->inner);
+    PyMem_GetAllocator(domains[index], &self->inner);
+    self->bit = bit_of(index);
     PyMemAllocatorEx allocator = {
         .ctx = self,
-        .malloc = hook_malloc,
-        .calloc = hook_calloc,
-        .realloc = hook_realloc,
-        .free = hook_free,
+        .malloc = later_malloc,
+        .calloc = later_calloc,
+        .realloc = later_realloc,
+        .free = later_free,
     };
-    PyMem_SetAllocator(domain, &allocator);
+    PyMem_SetAllocator(domains[index], &allocator);
+    return 0;
+}
+
+/* Puts a hook on top of what the domain's allocator is now; -1 with MemoryError set. */
+static int put_hook(int index)
+{
+    if (first[index].bit != 0) {
+        return put_later_hook(index);
+    }
+    put_first_hook(index);
     return 0;
 }
 
@@ -115,7 +168,7 @@ bool hooks_are_met(void)
 {
     unsigned passed = met();
     for (int i = 0; i < DOMAINS; i++) {
-        if (!(passed & bit_of(domains[i]))) {
+        if (!(passed & bit_of(i))) {
             return false;
         }
     }
@@ -149,10 +202,10 @@ int hooks_put_in_place(void)
 {
     unsigned passed = met();
     for (int i = 0; i < DOMAINS; i++) {
-        if (passed & bit_of(domains[i])) {
+        if (passed & bit_of(i)) {
             continue;
         }
-        if (check_alone() < 0 || put_hook(domains[i]) < 0) {
+        if (check_alone() < 0 || put_hook(i) < 0) {
             return -1;
         }
     }
