@@ -7,6 +7,7 @@ import pytest
 
 from results.files import read
 from results.words import figure, words
+from stress.probes import DEFAULT_PROBES
 from suites.thread_alloc import ROWS, SIZE, SUITE
 from tests.suites.conftest import Program
 
@@ -127,4 +128,5 @@ def test_any_suite_has_the_figures_by_option_and_the_table_names_the_probes(
 
 def test_it_is_no_default_of_other_suites(suite):
     helped = " ".join(suite("--help").stdout.split())
-    assert "'list' prints them (default: gc, rss, native, cpu)" in helped
+    assert f"(default: {', '.join(DEFAULT_PROBES)})" in helped
+    assert not {name for name in DEFAULT_PROBES if name.startswith("alloc")}
