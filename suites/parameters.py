@@ -13,7 +13,7 @@ from stress.heap import MAKERS
 from stress.modes import StressMode
 from stress.spinners import SPINNERS
 from suites.allocators import LIBRARIES, PYTHON_MALLOC, Allocator
-from suites.rows import SCOPES, TOUCHES, Row
+from suites.rows import SCOPES, TOUCHES, Row, touches
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,10 @@ def _sized(row: Row, mode: StressMode) -> bool:
     return row.sized
 
 
+def _touched(row: Row, mode: StressMode) -> bool:
+    return touches(row)
+
+
 def _periodic(row: Row, mode: StressMode) -> bool:
     return row.periodic
 
@@ -139,7 +143,7 @@ _WORK = (
         metavar="WHAT",
         help="bytes written: none, the first of each page, all",
         parse=one_of(*TOUCHES),
-        matters=_sized,
+        matters=_touched,
     ),
     Parameter(
         "collect-every",

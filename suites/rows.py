@@ -20,6 +20,7 @@ from stress.probes import Probe
 
 TOUCHES = ("none", "first", "all")
 OWN, SHARED = SCOPES = ("own", "shared")
+TOUCH = "touch(memory)"
 INDENT = "    "
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 
@@ -105,6 +106,11 @@ class Work:
         return min(max(fitting, 1), OPERATIONS_PER_SCOPE)
 
 
+def touches(row: Row) -> bool:
+    """Whether there is memory in the row's operation that it writes to."""
+    return any(line.strip() == TOUCH for line in row.body.splitlines())
+
+
 def touch_lines(row: Row, work: Work) -> str:
     """The stores that `touch(memory)` stands for.
 
@@ -161,7 +167,7 @@ def _body(row: Row, text: str, work: Work) -> str:
     """The lines of an operation with the stores in them."""
     lines = []
     for line in dedent(text).strip("\n").splitlines():
-        if line.strip() == "touch(memory)":
+        if line.strip() == TOUCH:
             margin = line[: len(line) - len(line.lstrip())]
             lines += indent(touch_lines(row, work), margin).splitlines()
         else:

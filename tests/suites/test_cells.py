@@ -131,6 +131,17 @@ def test_parameters_are_crossed_where_they_matter():
     ]
 
 
+def test_what_a_row_writes_matters_only_where_it_writes():
+    untouched = Row("untouched", "writes nothing", body="memory = bytearray(size)")
+    suite = Suite("example", "An example.", rows=(untouched, CLOSE))
+    selection = Selection((StressMode.NONE,), {"touch": ("all", "none")})
+    assert [cell.name for cell in selection.cells(suite)] == [
+        "untouched[NONE]",
+        "close[NONE,touch=all]",
+        "close[NONE,touch=none]",
+    ]
+
+
 def test_every_row_runs_with_every_allocator_and_number_of_threads():
     allocators = (Allocator(), Allocator.parse("malloc"))
     assert names(allocator=allocators, threads_measured=(1, 4), only=re.compile("^base")) == [
