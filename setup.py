@@ -1,7 +1,7 @@
 """The compiled parts; everything else about the package is in pyproject.toml.
 
-Environment variables: SCOPES_CFLAGS adds compiler options (CI builds with -Werror), SCOPES_DEBUG=1
-turns on the assertions and the validity checker of the C core.
+Environment variables: SCOPES_CFLAGS adds compiler options (CI builds with -Werror),
+SCOPES_ASSERTIONS=1 turns on the assertions and the validity checker of the C core.
 """
 
 import os
@@ -21,7 +21,7 @@ CFLAGS = [
 ]
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
     CFLAGS += ["-DSCOPES_CONCURRENT=1"]
-if os.environ.get("SCOPES_DEBUG", "0") not in ("", "0"):
+if os.environ.get("SCOPES_ASSERTIONS", "0") not in ("", "0"):
     CFLAGS += ["-UNDEBUG", "-DSCOPES_DEBUG=1", "-O1", "-g"]
 
 
