@@ -26,8 +26,12 @@ blocks to scopes, knows no Python, and is tested as plain C; ``scope*`` and ``se
 Python types.
 NumPy and cffi are imported only by the methods that make their objects.
 
+Debugging: with ``debug(True)``, ``ScopeInUseError`` and ``dump()`` name the lines where exports
+were taken and scopes opened, and memory that goes back is overwritten with bytes of 0xDD.
+
 Environment: ``SCOPES_CACHE_LIMIT`` and ``SCOPES_IMPLICIT_BUDGET``, in bytes, are what
-``set_cache_limit`` and ``set_implicit_budget`` would set first.
+``set_cache_limit`` and ``set_implicit_budget`` would set first; ``SCOPES_DEBUG=1`` starts with
+``debug(True)``.
 """
 
 from __future__ import annotations
@@ -54,6 +58,7 @@ except ModuleNotFoundError as _error:
 # scopes
 # errors
 # memory and its figures
+# debugging
 from scopes._core import (
     ConfinedScope,
     ImplicitScope,
@@ -68,12 +73,14 @@ from scopes._core import (
     Statistics,
     WrongThreadError,
     account,
+    debug,
     set_cache_limit,
     set_implicit_budget,
     set_limit,
     statistics,
     trim,
 )
+from scopes._debug import dump
 
 __all__ = [
     "ConfinedScope",
@@ -89,6 +96,8 @@ __all__ = [
     "Statistics",
     "WrongThreadError",
     "account",
+    "debug",
+    "dump",
     "set_cache_limit",
     "set_implicit_budget",
     "set_limit",

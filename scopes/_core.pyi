@@ -10,6 +10,7 @@ from typing import (
     Protocol,
     Self,
     SupportsIndex,
+    TypedDict,
     TypeVar,
     final,
     overload,
@@ -50,6 +51,26 @@ class ScopeStatistics(NamedTuple):
     exports: int
     callbacks: int
     limit: int | None
+
+class _Facts(TypedDict):
+    kind: Literal["confined", "shared", "implicit"]
+    state: Literal["open", "closing", "closed"]
+    address: int
+    live_bytes: int
+    limit: int | None
+    callbacks: int
+    thread: int | None
+    owner: str | None
+    opened: str | None
+    exported: list[tuple[int, int, int, int]]
+    taken: list[tuple[int, str]]
+
+class _Snapshot(TypedDict):
+    debug: bool
+    scopes: list[_Facts]
+    unlisted: int
+    accounts: int
+    accounted_bytes: int
 
 class _Pin(Protocol):
     def __enter__(self) -> int: ...
@@ -138,5 +159,7 @@ def set_implicit_budget(
     nbytes: SupportsIndex | None, *, when_gc_disabled: bool = False
 ) -> None: ...
 def account(obj: object, nbytes: SupportsIndex) -> None: ...
+def debug(on: bool, /) -> None: ...
+def snapshot() -> _Snapshot: ...
 def window_peak_bytes(reset: bool, /) -> int: ...
 def allocate(scope: Scope, nbytes: int, align: int, zeroed: bool) -> Segment: ...

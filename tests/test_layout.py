@@ -31,6 +31,8 @@ EXPORTED = {
     "Statistics",
     "WrongThreadError",
     "account",
+    "debug",
+    "dump",
     "set_cache_limit",
     "set_implicit_budget",
     "set_limit",
@@ -107,7 +109,7 @@ def test_the_plain_c_parts_know_no_python():
 
 
 def test_one_file_asks_the_system_for_memory():
-    calls = re.compile(r"\b(mmap|munmap|madvise|mremap|mprotect)\s*\(")
+    calls = re.compile(r"\b(mmap|munmap|madvise|mincore|mremap|mprotect)\s*\(")
     without_comments = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
     callers = {
         path.name

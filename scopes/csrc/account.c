@@ -5,8 +5,12 @@
 
 static void account_end(watch_object *watch)
 {
-    if (watch->generation == fork_generation())
-        budget_subtract(&watch->core->implicit_budget, watch->nbytes);
+    core_state *state = watch->core;
+    if (watch->generation != fork_generation())
+        return;
+    budget_subtract(&state->implicit_budget, watch->nbytes);
+    counter_add(&state->accounts, -1);
+    counter_add(&state->accounted, -watch->nbytes);
 }
 
 PyObject *core_account(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
@@ -32,6 +36,8 @@ PyObject *core_account(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         return NULL;
     Py_DECREF(reference);
     budget_add(&state->implicit_budget, (int64_t)nbytes);
+    counter_add(&state->accounts, 1);
+    counter_add(&state->accounted, (int64_t)nbytes);
     Py_RETURN_NONE;
 }
 

@@ -31,6 +31,8 @@
 
 #define SCOPES_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SCOPES_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* A function that the fast paths call rarely: inlined, it would cost them registers. */
+#define SCOPES_RARE __attribute__((cold, noinline))
 
 typedef _Atomic int64_t counter;
 typedef _Atomic uint64_t word;
@@ -103,6 +105,18 @@ static inline void counter_raise(counter *c, int64_t value)
 static inline uint64_t word_get(word *w)
 {
     return atomic_load_explicit(w, memory_order_acquire);
+}
+
+/* Sets and returns the value found. */
+static inline uint64_t word_exchange(word *w, uint64_t value)
+{
+#if SCOPES_CONCURRENT
+    return atomic_exchange(w, value);
+#else
+    uint64_t old = word_get(w);
+    atomic_store_explicit(w, value, memory_order_release);
+    return old;
+#endif
 }
 
 /* Replaces *expected by desired; on failure *expected holds what was found. */

@@ -1,5 +1,6 @@
 #include "errors.h"
 
+#include "debug.h"
 #include "os_memory.h"
 #include "segment.h"
 
@@ -124,7 +125,7 @@ int raise_wrong_thread(core_state *state, scope_object *scope)
     return -1;
 }
 
-/* "2 of a segment of 1024 bytes, ..." */
+/* "2 of the segment of 1024 bytes at 0x..., ...", and where they were taken if that is known. */
 static PyObject *holders(scope_object *scope)
 {
     PyObject *text = PyUnicode_FromString("");
@@ -140,6 +141,7 @@ static PyObject *holders(scope_object *scope)
         PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat("%s%lld of the segment of %zd bytes at %p",
                                                            named++ ? ", " : "", (long long)exports,
                                                            s->nbytes, (void *)s->address));
+        debug_append_origins_lock_held(&text, s, exports);
     }
     return text;
 }

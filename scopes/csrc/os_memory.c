@@ -6,12 +6,16 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 /* A process may hold a few maps less than vm.max_map_count before the kernel refuses. */
 #define MAP_COUNT_SLACK 16
+
+/* Pages that mincore is asked of in one call. */
+#define RESIDENT_AT_ONCE 4096
 
 size_t os_page_size(void)
 {
@@ -51,6 +55,21 @@ int os_unmap(void *address, size_t nbytes)
 void os_decommit(void *address, size_t nbytes)
 {
     madvise(address, nbytes, MADV_DONTNEED);
+}
+
+void os_fill_resident(void *address, size_t nbytes, unsigned char byte)
+{
+    unsigned char resident[RESIDENT_AT_ONCE];
+    size_t page = os_page_size();
+    for (size_t done = 0; done < nbytes; done += sizeof(resident) * page) {
+        char *begin = (char *)address + done;
+        size_t left = nbytes - done < sizeof(resident) * page ? nbytes - done : sizeof(resident) * page;
+        if (mincore(begin, left, resident) != 0)
+            memset(resident, 1, sizeof(resident));
+        for (size_t at = 0; at < left; at += page)
+            if ((resident[at / page] & 1) != 0)
+                memset(begin + at, byte, left - at < page ? left - at : page);
+    }
 }
 
 static long count_lines(const char *path)

@@ -21,6 +21,10 @@ int os_unmap(void *address, size_t nbytes);
 /* Drops the pages but keeps the addresses: they read as zeros from now on. */
 void os_decommit(void *address, size_t nbytes);
 
+/* Sets bytes from the start of a page on, as far as their pages are resident: those never touched take no
+ * memory by it, and those swapped out stay as they are. nbytes may be any number. */
+void os_fill_resident(void *address, size_t nbytes, unsigned char byte);
+
 /* Says in words which limit an os_map that failed with ENOMEM has hit. */
 void os_explain_enomem(char *text, size_t size);
 

@@ -1,12 +1,25 @@
 /* Pins: an address that stays valid within a with statement. */
+#include "debug.h"
 #include "errors.h"
-#include "segment.h"
 
 typedef struct {
     PyObject_HEAD
     segment_object *segment; /* owned */
-    counter entered;         /* exports it holds, 0 or 1 */
+    word held;               /* 0: no export; else one, as mark_of */
 } pin_object;
+
+/* Stands for an export without an origin, which is no address of one. */
+#define WITHOUT_ORIGIN 1
+
+static uint64_t mark_of(export_origin *origin)
+{
+    return origin != NULL ? (uint64_t)(uintptr_t)origin : WITHOUT_ORIGIN;
+}
+
+static export_origin *origin_of(uint64_t held)
+{
+    return held != WITHOUT_ORIGIN ? (export_origin *)(uintptr_t)held : NULL;
+}
 
 PyObject *segment_pin(PyObject *self, PyObject *Py_UNUSED(unused))
 {
@@ -17,31 +30,36 @@ PyObject *segment_pin(PyObject *self, PyObject *Py_UNUSED(unused))
     if (pin == NULL)
         return NULL;
     pin->segment = (segment_object *)Py_NewRef(self);
-    counter_set(&pin->entered, 0);
+    pin->held = 0;
     PyObject_GC_Track(pin);
     return (PyObject *)pin;
 }
 
 static void leave(pin_object *pin)
 {
-    if (counter_exchange(&pin->entered, 0) > 0)
-        segment_unexport(pin->segment->core, pin->segment);
+    uint64_t held = word_exchange(&pin->held, 0);
+    if (held != 0)
+        segment_unexport(pin->segment->core, pin->segment, origin_of(held));
 }
 
 static PyObject *pin_enter(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     pin_object *pin = (pin_object *)self;
     core_state *state = pin->segment->core;
+    export_origin *origin;
     PyObject *address = PyLong_FromVoidPtr(pin->segment->address);
     if (address == NULL)
         return NULL;
-    if (segment_export(state, pin->segment) < 0) {
+    if (segment_export(state, pin->segment, &origin) < 0) {
         Py_DECREF(address);
         return NULL;
     }
-    if (counter_exchange(&pin->entered, 1) > 0) {
+    uint64_t held = 0;
+    while (held == 0 && !word_replace(&pin->held, &held, mark_of(origin))) {
+    }
+    if (held != 0) {
         Py_DECREF(address);
-        segment_unexport(state, pin->segment);
+        segment_unexport(state, pin->segment, origin);
         PyErr_SetString(error_class(state->scope_error),
                         "this pin is already in a with statement: take one for each with pin()");
         return NULL;

@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "collect.h"
+#include "debug.h"
 #include "errors.h"
 #include "python_part.h"
 #include "segment.h"
@@ -161,8 +162,11 @@ static void scope_dealloc(PyObject *self)
     }
     if (scope->tracked)
         PyObject_GC_UnTrack(self);
-    if (scope->weakrefs != NULL)
+    if (SCOPES_UNLIKELY(scope->weakrefs != NULL || scope->origin != NULL)) {
         PyObject_ClearWeakRefs(self);
+        if (scope->origin != NULL)
+            debug_forget(state, scope);
+    }
     scope_clear(self);
     if (SCOPES_UNLIKELY(arena_has_pending(state->arena)))
         state_unmap_pending(state, 0);

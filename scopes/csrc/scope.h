@@ -31,9 +31,12 @@
  *   readonly                          immutable
  *   statistics(), trim(), set_*       the arena's, see arena.h; the budget is atomic
  *   account()                         the lock of the process, for the list
+ *   debug()                           atomic
+ *   dump()                            the lock of the process, for the list; the lock of each scope on it
  *
  * A forked child may find the lock of an inherited scope taken by a thread that it does not have, and its
- * list of segments half changed: there neither is used any more, see SCOPE_LOCK and scope_segments.
+ * lists of segments and of exports half changed: there none is used any more, see SCOPE_LOCK and
+ * scope_has_list.
  */
 #ifndef SCOPES_SCOPE_H
 #define SCOPES_SCOPE_H
@@ -49,6 +52,7 @@ enum scope_kind { KIND_CONFINED, KIND_SHARED, KIND_IMPLICIT };
 #define ONE_EXPORT UINT64_C(4)
 
 struct segment_object;
+typedef struct scope_origin scope_origin;
 
 typedef struct scope_object {
     PyObject_HEAD
@@ -69,6 +73,7 @@ typedef struct scope_object {
     PyObject *owner;                 /* implicit: weak reference to the owner, or NULL */
     PyObject *weakrefs;
     counter entered;                 /* 1: its with statement has begun */
+    scope_origin *origin;            /* owned: for debugging, or NULL; see debug.h */
     unsigned long thread;            /* confined: threading.get_ident() of its thread, for messages */
     uint8_t kind;
     uint8_t defers;                  /* 1: exports="defer" */
@@ -95,7 +100,7 @@ static inline int scope_is_inherited(const scope_object *scope)
 #define SCOPE_LOCK(scope) OBJECT_LOCK_IF(!scope_is_inherited(scope), scope)
 #define SCOPE_UNLOCK() OBJECT_UNLOCK()
 
-/* Whether the scope's list of segments is kept. */
+/* Whether the scope's lists, of segments and of exports, are kept. */
 static inline int scope_has_list(const scope_object *scope)
 {
     return !SCOPES_CONCURRENT || !scope_is_inherited(scope);
@@ -138,6 +143,8 @@ void scope_give_back_lock_held(core_state *state, scope_object *scope);
 /* scope_close.c */
 /* Puts the item on scope->callbacks or scope->adoptions. -1 with an exception set. */
 int scope_register(core_state *state, scope_object *scope, PyObject **stack, PyObject *item);
+/* How many callbacks are registered. */
+Py_ssize_t scope_callbacks_lock_held(const scope_object *scope);
 enum close_how { CLOSE_AS_SET, CLOSE_DEFERRING };
 int scope_close(core_state *state, scope_object *scope, enum close_how how);
 PyObject *scope_callback(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names);

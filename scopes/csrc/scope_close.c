@@ -1,5 +1,6 @@
 /* The end of a scope: close(), the with statement, callbacks and the finalizer. */
 #include "arguments.h"
+#include "debug.h"
 #include "errors.h"
 #include "scope.h"
 #include "segment.h"
@@ -68,6 +69,14 @@ PyObject *scope_callback(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     int result = scope_register(state, scope, &scope->callbacks, call);
     Py_DECREF(call);
     return result == 0 ? Py_NewRef(args[0]) : NULL;
+}
+
+Py_ssize_t scope_callbacks_lock_held(const scope_object *scope)
+{
+    Py_ssize_t count = 0;
+    for (PyObject *at = scope->callbacks; at != NULL && at != Py_None; at = PyTuple_GET_ITEM(at, 1))
+        count++;
+    return count;
 }
 
 static int run_callback(PyObject *call)
@@ -314,6 +323,16 @@ void scope_end_unraised(core_state *state, scope_object *scope)
         state_unmap_pending(state, 0);
 }
 
+static int warn_never_closed(scope_object *scope)
+{
+    PyObject *opened = debug_opening_text(scope);
+    int result = opened != NULL ? PyErr_ResourceWarning((PyObject *)scope, 1, "%R was never closed%U",
+                                                        (PyObject *)scope, opened)
+                                : -1;
+    Py_XDECREF(opened);
+    return result;
+}
+
 /* Closes a scope that nobody can reach any more: no thread check, nothing of ours is raised. */
 void scope_finalize(PyObject *self)
 {
@@ -324,8 +343,7 @@ void scope_finalize(PyObject *self)
         return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (scope->kind != KIND_IMPLICIT && !scope_is_inherited(scope) &&
-        PyErr_ResourceWarning(self, 1, "%R was never closed", self) < 0) {
+    if (scope->kind != KIND_IMPLICIT && !scope_is_inherited(scope) && warn_never_closed(scope) < 0) {
         /* Warnings are errors here, as for files. */
         if (PyErr_ExceptionMatches(PyExc_Warning))
             PyErr_WriteUnraisable(self);

@@ -1,5 +1,6 @@
 /* How a scope carves segments out of the blocks it leases, and gives the blocks back. */
 #include "collect.h"
+#include "debug.h"
 #include "errors.h"
 #include "scope.h"
 
@@ -133,6 +134,8 @@ void scope_give_back_lock_held(core_state *state, scope_object *scope)
     arena_credit(a, (size_t)live);
     if (scope->kind == KIND_IMPLICIT)
         budget_subtract(&state->implicit_budget, live);
+    if (SCOPES_UNLIKELY(debug_is_on(state)))
+        debug_poison_list(b);
     while (b != NULL) {
         block *next = b->next;
         if (SCOPES_UNLIKELY(counter_get(&b->refs) > 1)) {

@@ -1,5 +1,6 @@
 /* The constructors, which take their arguments without a tuple, and the way of a dead scope. */
 #include "arguments.h"
+#include "debug.h"
 #include "errors.h"
 #include "scope.h"
 
@@ -31,6 +32,7 @@ static void set_fields(core_state *state, scope_object *scope, enum scope_kind k
     counter_set(&scope->live, 0);
     scope->limit = ARENA_NO_CAP;
     scope->callbacks = scope->adoptions = scope->owner = scope->weakrefs = NULL;
+    scope->origin = NULL;
     scope->thread = confined ? PyThread_get_thread_ident() : 0;
     scope->kind = (uint8_t)kind;
     counter_set(&scope->entered, 0);
@@ -47,6 +49,11 @@ __attribute__((always_inline)) static inline PyObject *new_scope(core_state *sta
     if (scope == NULL)
         return NULL;
     set_fields(state, scope, kind);
+    if (SCOPES_UNLIKELY(debug_is_on(state)) && debug_opened(state, scope) < 0) {
+        atomic_store_explicit(&scope->state, STATE_CLOSED, memory_order_relaxed);
+        Py_DECREF(scope);
+        return NULL;
+    }
     arena_count_scope(state->arena, 1);
     if (!SCOPES_LATE_TRACKING)
         scope_track(scope);

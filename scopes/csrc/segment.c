@@ -1,6 +1,7 @@
 /* The segment type: life, exports, buffer protocol. */
 #include "segment.h"
 
+#include "debug.h"
 #include "errors.h"
 #include "python_part.h"
 
@@ -124,7 +125,7 @@ static void segment_dealloc(PyObject *self)
 
 /* ---- exports --------------------------------------------------------------------------------- */
 
-static int export_lock_held(segment_object *segment)
+static inline int export_lock_held(segment_object *segment)
 {
     scope_object *scope = segment->scope;
     uint64_t found = word_get(&scope->state);
@@ -138,12 +139,37 @@ static int export_lock_held(segment_object *segment)
     return 0;
 }
 
-int segment_export(core_state *state, segment_object *segment)
+/* segment_export while debugging. */
+static SCOPES_RARE int export_with_origin(core_state *state, segment_object *segment,
+                                          export_origin **origin)
 {
     scope_object *scope = segment->scope;
     int result;
+    export_origin *made = debug_new_export(state, segment);
+    if (made == NULL)
+        return -1;
+    SCOPE_LOCK(scope);
+    result = export_lock_held(segment);
+    if (result == 0)
+        debug_link_export_lock_held(made);
+    SCOPE_UNLOCK();
+    if (result < 0) {
+        debug_free_export(made);
+        return raise_closed(state, scope);
+    }
+    *origin = made;
+    return 0;
+}
+
+int segment_export(core_state *state, segment_object *segment, export_origin **origin)
+{
+    scope_object *scope = segment->scope;
+    int result;
+    *origin = NULL;
     if (SCOPES_UNLIKELY(scope_wrong_thread(scope)))
         return raise_wrong_thread(state, scope);
+    if (SCOPES_UNLIKELY(debug_is_on(state)) && scope_has_list(scope))
+        return export_with_origin(state, segment, origin);
     SCOPE_LOCK(scope);
     result = export_lock_held(segment);
     SCOPE_UNLOCK();
@@ -152,7 +178,7 @@ int segment_export(core_state *state, segment_object *segment)
     return 0;
 }
 
-void segment_unexport(core_state *state, segment_object *segment)
+void segment_unexport(core_state *state, segment_object *segment, export_origin *origin)
 {
     scope_object *scope = segment->scope;
     block *b = segment->block;
@@ -163,8 +189,12 @@ void segment_unexport(core_state *state, segment_object *segment)
     int deferred = (now & STATE_MASK) == STATE_CLOSED && segment->adoption == NULL;
     if (deferred && exports == 0 && !scope_is_inherited(scope)) {
         arena_defer(state->arena, -(int64_t)b->size);
+        if (debug_is_on(state))
+            debug_poison(b);
         arena_retire(state->arena, b);
     }
+    if (SCOPES_UNLIKELY(origin != NULL))
+        debug_end_export_lock_held(origin);
     SCOPE_UNLOCK();
 }
 
@@ -183,22 +213,24 @@ static int segment_get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     segment_object *segment = (segment_object *)self;
     core_state *state = segment->core;
-    if (segment_export(state, segment) < 0) {
+    export_origin *origin;
+    if (segment_export(state, segment, &origin) < 0) {
         view->obj = NULL;
         return -1;
     }
     if (PyBuffer_FillInfo(view, self, segment->address, segment->nbytes, segment->readonly, flags) < 0) {
-        segment_unexport(state, segment);
+        segment_unexport(state, segment, origin);
         return -1;
     }
+    view->internal = origin;
     if (segment->adoption != NULL)
         adoption_mark_exported(segment->adoption);
     return 0;
 }
 
-static void segment_release_buffer(PyObject *self, Py_buffer *Py_UNUSED(view))
+static void segment_release_buffer(PyObject *self, Py_buffer *view)
 {
-    segment_unexport(((segment_object *)self)->core, (segment_object *)self);
+    segment_unexport(((segment_object *)self)->core, (segment_object *)self, view->internal);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */

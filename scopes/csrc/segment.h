@@ -4,6 +4,8 @@
 
 #include "scope.h"
 
+typedef struct export_origin export_origin;
+
 typedef struct segment_object {
     PyObject_HEAD
     core_state *core;            /* never freed, see state.h */
@@ -24,9 +26,10 @@ segment_object *segment_new(core_state *state);
 void segment_set(segment_object *segment, scope_object *scope, block *from, PyObject *adoption,
                  char *address, Py_ssize_t nbytes, int readonly);
 
-/* Counts an export of the segment. -1 with an exception set where that is not allowed. */
-int segment_export(core_state *state, segment_object *segment);
-void segment_unexport(core_state *state, segment_object *segment);
+/* Counts an export of the segment. -1 with an exception set where that is not allowed. The origin, NULL
+ * unless debugging is on, is given back with the export. */
+int segment_export(core_state *state, segment_object *segment, export_origin **origin);
+void segment_unexport(core_state *state, segment_object *segment, export_origin *origin);
 
 /* Raises unless the calling thread may read and write the bytes now; between ACCESS_LOCK and the access. */
 int segment_check(segment_object *segment);

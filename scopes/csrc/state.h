@@ -52,14 +52,24 @@
 #define FREE_SCOPES 256
 #define FREE_SEGMENTS 2048
 
+/* In a list of origins, or the ends of one: the first and the last of it. */
+typedef struct origin_link {
+    struct origin_link *prev;
+    struct origin_link *next;
+} origin_link;
+
 /* State of one module object. The module holds a pointer to it and it is never freed: when the collector
  * takes the module together with scopes and segments, those may be the last to go. Its objects are NULL
  * from then on. */
 typedef struct {
     arena *_Atomic arena;   /* replaced in a forked child, before its generation */
     word generation;        /* of the process, see fork_generation */
+    counter debugging;      /* 1: origins are kept and memory is poisoned, see debug.h */
     budget implicit_budget;
     _Atomic int collects_when_disabled; /* 1: the budget asks even with gc.disable() */
+    counter accounts;       /* objects that are accounted */
+    counter accounted;      /* bytes of them */
+    origin_link origins;    /* ends of the list of scope_origin, see debug.h */
     PyTypeObject *scope_type; /* all below: owned */
     PyTypeObject *confined_type;
     PyTypeObject *shared_type;

@@ -88,13 +88,12 @@ PyObject *scope_statistics(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     core_state *state = scope_core(self);
     scope_object *scope = (scope_object *)self;
-    Py_ssize_t segments = 0, callbacks = 0;
+    Py_ssize_t segments = 0, callbacks;
     int64_t live;
     SCOPE_LOCK(scope);
     for (segment_object *s = scope_segments(scope); s != NULL; s = s->next)
         segments++;
-    for (PyObject *at = scope->callbacks; at != NULL && at != Py_None; at = PyTuple_GET_ITEM(at, 1))
-        callbacks++;
+    callbacks = scope_callbacks_lock_held(scope);
     live = counter_get(&scope->live);
     SCOPE_UNLOCK();
     PyObject *values[] = {

@@ -1,5 +1,7 @@
 """Scopes of each kind, children that may crash, and what is read off this process."""
 
+import ctypes
+import functools
 import gc
 import os
 import re
@@ -72,6 +74,14 @@ def settings():
     yield
     scopes.set_limit(None)
     scopes.set_cache_limit(CACHE_LIMIT)
+
+
+@pytest.fixture
+def debugging():
+    """Debugging help is on, in a test that may switch it."""
+    scopes.debug(True)
+    yield
+    scopes.debug(os.environ.get("SCOPES_DEBUG") == "1")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -224,6 +234,23 @@ def on_thread():
         if "error" in outcome:
             raise outcome["error"]
         return outcome["value"]
+
+    return run
+
+
+@pytest.fixture
+def without_frames():
+    """Calls a C function on a thread that runs no Python code, and returns its value."""
+    libc = ctypes.CDLL(None)
+
+    def run(function, argument):
+        found = []
+        call = functools.partial(found.extend, map(function, [argument]))
+        routine = ctypes.CFUNCTYPE(None)(call)
+        thread = ctypes.c_ulong()
+        assert libc.pthread_create(ctypes.byref(thread), None, routine, None) == 0
+        assert libc.pthread_join(thread, None) == 0
+        return found.pop()
 
     return run
 

@@ -13,7 +13,7 @@ TYPES = [_core.Scope, _core.ConfinedScope, _core.SharedScope, _core.ImplicitScop
 
 def documented():
     """Each documented thing once, by the name it is found under."""
-    found = {"scopes": scopes, "scopes._core": _core}
+    found = {"scopes": scopes, "scopes._core": _core, "scopes.dump": scopes.dump}
     for name, thing in vars(_core).items():
         if callable(thing):
             found[f"scopes.{name}"] = thing
@@ -54,5 +54,6 @@ def test_what_users_call_has_an_example():
     expected = {f"scopes.ConfinedScope.{name}" for name in methods}
     expected |= {f"scopes.Segment.{n}" for n in ("fill", "copy_from", "toreadonly", "pin", "cdata")}
     expected |= {f"scopes.{cls.__name__}" for cls in TYPES[1:]}
-    expected |= {f"scopes.{n}" for n in ("statistics", "trim", "set_cache_limit", "set_limit")}
+    functions = ["statistics", "trim", "set_cache_limit", "set_limit", "debug", "dump"]
+    expected |= {f"scopes.{name}" for name in functions}
     assert expected <= with_example

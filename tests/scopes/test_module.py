@@ -12,6 +12,7 @@ def test_a_module_that_was_not_executed_says_so(in_child):
         module = importlib.util.module_from_spec(importlib.util.find_spec("scopes._core"))
         arguments = {"set_cache_limit": (1,), "set_limit": (1,), "set_implicit_budget": (1,)}
         arguments |= {"account": (module, 1), "window_peak_bytes": (0,), "allocate": (1, 1, 1, 0)}
+        arguments |= {"debug": (True,)}
         said = set()
         for name, function in vars(module).items():
             if callable(function) and not name.startswith("__"):

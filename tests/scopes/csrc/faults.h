@@ -224,17 +224,22 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
 #define mmap(...) FAULT_SITE("mmap", counted_mmap, fault_mmap)(__VA_ARGS__)
 #define munmap(...) FAULT_SITE("munmap", counted_munmap, fault_minus)(__VA_ARGS__)
 #define madvise(...) FAULT(madvise, fault_minus)(__VA_ARGS__)
+#define mincore(...) FAULT(mincore, fault_minus)(__VA_ARGS__)
 #define fopen(...) FAULT(fopen, fault_null)(__VA_ARGS__)
 #define fscanf(...) FAULT(fscanf, fault_minus)(__VA_ARGS__)
 #define pthread_atfork(...) FAULT(pthread_atfork, fault_errno)(__VA_ARGS__)
 #define pthread_key_create(...) FAULT(pthread_key_create, fault_errno)(__VA_ARGS__)
 #define pthread_setspecific(...) FAULT(pthread_setspecific, fault_errno)(__VA_ARGS__)
 
+#define PyDict_SetItemString(...) FAULT(PyDict_SetItemString, fault_negative)(__VA_ARGS__)
 #define PyErr_Format(...) FAULT(PyErr_Format, fault_object)(__VA_ARGS__)
 #define PyErr_NewExceptionWithDoc(...) FAULT(PyErr_NewExceptionWithDoc, fault_object)(__VA_ARGS__)
 #define PyErr_ResourceWarning(...) FAULT(PyErr_ResourceWarning, fault_negative)(__VA_ARGS__)
 #define PyErr_SetString(...) FAULT(PyErr_SetString, fault_object)(__VA_ARGS__)
+#define PyFrame_GetBack(...) FAULT(PyFrame_GetBack, fault_null)(__VA_ARGS__)
 #define PyImport_ImportModule(...) FAULT(PyImport_ImportModule, fault_object)(__VA_ARGS__)
+#define PyList_Append(...) FAULT(PyList_Append, fault_negative)(__VA_ARGS__)
+#define PyList_New(...) FAULT(PyList_New, fault_object)(__VA_ARGS__)
 #define PyLong_FromLong(...) FAULT(PyLong_FromLong, fault_object)(__VA_ARGS__)
 #define PyLong_FromLongLong(...) FAULT(PyLong_FromLongLong, fault_object)(__VA_ARGS__)
 #define PyLong_FromSize_t(...) FAULT(PyLong_FromSize_t, fault_object)(__VA_ARGS__)
@@ -242,6 +247,7 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
 #define PyLong_FromUnsignedLong(...) FAULT(PyLong_FromUnsignedLong, fault_object)(__VA_ARGS__)
 #define PyLong_FromVoidPtr(...) FAULT(PyLong_FromVoidPtr, fault_object)(__VA_ARGS__)
 #define PyMapping_GetItemString(...) FAULT(PyMapping_GetItemString, fault_object)(__VA_ARGS__)
+#define PyMem_Malloc(...) FAULT(PyMem_Malloc, fault_null)(__VA_ARGS__)
 #define PyModule_AddObjectRef(...) FAULT(PyModule_AddObjectRef, fault_negative)(__VA_ARGS__)
 #define PyModule_AddType(...) FAULT(PyModule_AddType, fault_negative)(__VA_ARGS__)
 #define PyNumber_AsSsize_t(...) FAULT(PyNumber_AsSsize_t, fault_negative)(__VA_ARGS__)
@@ -257,6 +263,7 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
 #define PySlice_Unpack(...) FAULT(PySlice_Unpack, fault_negative)(__VA_ARGS__)
 #define PyStructSequence_New(...) FAULT(PyStructSequence_New, fault_object)(__VA_ARGS__)
 #define PyStructSequence_NewType(...) FAULT(PyStructSequence_NewType, fault_object)(__VA_ARGS__)
+#define PyThreadState_GetFrame(...) FAULT(PyThreadState_GetFrame, fault_null)(__VA_ARGS__)
 #define PyTuple_New(...) FAULT(PyTuple_New, fault_object)(__VA_ARGS__)
 #define PyTuple_Pack(...) FAULT(PyTuple_Pack, fault_object)(__VA_ARGS__)
 #define PyType_FromModuleAndSpec(...) FAULT(PyType_FromModuleAndSpec, fault_object)(__VA_ARGS__)
@@ -281,21 +288,23 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
  * PyCriticalSection_End PyDict_Next PyErr_Clear PyErr_ExceptionMatches PyErr_Fetch
  * PyErr_GetHandledException PyErr_NoMemory PyErr_NormalizeException PyErr_Occurred PyErr_Restore
  * PyErr_WriteUnraisable PyException_GetContext PyException_GetTraceback PyException_SetContext
- * PyException_SetTraceback PyGC_IsEnabled PyIndex_Check PyInterpreterState_Get PyInterpreterState_Main
- * PyList_CheckExact PyList_GET_ITEM PyList_GET_SIZE PyLong_AsLongLong PyLong_AsSsize_t
- * PyLong_AsUnsignedLong PyLong_AsVoidPtr PyLong_Check PyLong_CheckExact PyModuleDef_Init
+ * PyException_SetTraceback PyFrame_GetCode PyFrame_GetGlobals PyFrame_GetLineNumber PyGC_Disable
+ * PyGC_Enable PyGC_IsEnabled PyIndex_Check PyInterpreterState_Get PyInterpreterState_Main
+ * PyList_CheckExact PyList_GET_ITEM PyList_GET_SIZE PyList_SET_ITEM PyLong_AsLongLong PyLong_AsSsize_t
+ * PyLong_AsUnsignedLong PyLong_AsVoidPtr PyLong_Check PyLong_CheckExact PyMem_Free PyModuleDef_Init
  * PyModule_GetState PyObject_CallFinalizerFromDealloc PyObject_CheckBuffer PyObject_ClearWeakRefs
  * PyObject_Free PyObject_GC_Del PyObject_GC_Track PyObject_GC_UnTrack PyObject_TypeCheck
- * PySlice_AdjustIndices PySlice_Check PyStructSequence_SetItem PyThread_get_thread_ident PyTuple_Check
- * PyTuple_GET_ITEM PyTuple_GET_SIZE PyTuple_SET_ITEM PyType_GetDict PyType_GetModuleState
- * PyType_SUPPORTS_WEAKREFS PyUnicode_Check PyUnicode_CompareWithASCIIString
- * PyUnstable_Object_EnableDeferredRefcount PyVectorcall_NARGS Py_CLEAR Py_DECREF Py_IS_TYPE
- * Py_NewRef Py_SETREF Py_SET_REFCNT Py_SET_TYPE Py_TYPE Py_VISIT Py_XDECREF Py_XNewRef
- * _Py_NewReference __builtin_clzll __builtin_ctzll __builtin_expect assert
- * atomic_compare_exchange_weak_explicit atomic_exchange atomic_fetch_add atomic_fetch_add_explicit
- * atomic_load atomic_load_explicit atomic_store atomic_store_explicit fclose getc getenv getrlimit
- * memcmp memmove memset pthread_getspecific pthread_key_delete pthread_mutex_lock pthread_mutex_unlock
- * snprintf strerror strrchr strtoll sysconf
+ * PySlice_AdjustIndices PySlice_Check PyStructSequence_SetItem PyThreadState_Get
+ * PyThread_get_thread_ident PyTuple_Check PyTuple_GET_ITEM PyTuple_GET_SIZE PyTuple_SET_ITEM
+ * PyType_GetDict PyType_GetModuleState PyType_SUPPORTS_WEAKREFS PyUnicode_Check PyUnicode_Compare
+ * PyUnicode_CompareWithASCIIString PyUnicode_GET_LENGTH PyUnicode_READ_CHAR
+ * PyUnstable_Object_EnableDeferredRefcount PyVectorcall_NARGS Py_CLEAR Py_DECREF Py_IS_TYPE Py_NewRef
+ * Py_SETREF Py_SET_REFCNT Py_SET_SIZE Py_SET_TYPE Py_TYPE Py_VISIT Py_XDECREF Py_XNewRef _Py_NewReference
+ * __builtin_clzll __builtin_ctzll __builtin_expect assert atomic_compare_exchange_weak_explicit
+ * atomic_exchange atomic_fetch_add atomic_fetch_add_explicit atomic_load atomic_load_explicit
+ * atomic_store atomic_store_explicit fclose getc getenv getrlimit memcmp memmove memset
+ * pthread_getspecific pthread_key_delete pthread_mutex_lock pthread_mutex_unlock snprintf strcmp strerror
+ * strrchr strtoll sysconf
  */
 
 #endif

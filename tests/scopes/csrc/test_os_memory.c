@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +38,28 @@ static void decommitted_pages_are_zero_and_others_stay(void)
     EXPECT(all_are(bytes + page, page, 0));
     EXPECT(all_are(bytes + 2 * page, page, 7));
     os_unmap(bytes, 3 * page);
+}
+
+static void resident_pages_are_filled_and_others_stay_away(void)
+{
+    size_t page = os_page_size();
+    const size_t pages = 10000, touched[] = {0, 4095, 4096, 9999};
+    void *address = NULL;
+    unsigned char resident[10000];
+    EXPECT(os_map(pages * page, 1, &address) == 0);
+    char *bytes = address;
+    for (size_t i = 0; i < 4; i++)
+        bytes[touched[i] * page] = 7;
+    os_fill_resident(address, pages * page - 1, 9);
+    EXPECT(mincore(address, pages * page, resident) == 0);
+    size_t found = 0;
+    for (size_t i = 0; i < pages; i++)
+        found += resident[i] & 1;
+    EXPECT(found == 4);
+    for (size_t i = 0; i < 4; i++)
+        EXPECT(all_are(bytes + touched[i] * page, page - 1, 9));
+    EXPECT(bytes[pages * page - 1] == 0);
+    os_unmap(address, pages * page);
 }
 
 static void a_child_writes_to_its_own_copy(void)
@@ -79,6 +102,7 @@ int main(void)
     EXPECT((os_page_size() & (os_page_size() - 1)) == 0 && os_page_size() >= 4096);
     maps_are_aligned_and_zero();
     decommitted_pages_are_zero_and_others_stay();
+    resident_pages_are_filled_and_others_stay_away();
     a_child_writes_to_its_own_copy();
     what_does_not_fit_is_no_memory();
     the_reason_is_told_and_fits();

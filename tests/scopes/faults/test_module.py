@@ -29,6 +29,7 @@ FIRST_USES = {
     "account": lambda scope: scopes.account({1}, 1),
     "peak": lambda scope: _core.window_peak_bytes(False),
     "allocate": lambda scope: scope.allocate(1),
+    "dump": lambda scope: scopes.dump(),
 }
 
 
@@ -58,6 +59,8 @@ def use_functions(module):
         (module.set_implicit_budget, None),
         (module.account, {1}, 1),
         (module.window_peak_bytes, True),
+        (module.debug, True),
+        (module.snapshot,),
         (module.allocate, None, 1, 1, True),
     ):
         with suppress(RuntimeError, TypeError):
@@ -101,7 +104,7 @@ def test_importing_the_core(faults, new_module, lasts):
     assert before > 20
 
 
-@pytest.mark.parametrize("name", ["SCOPES_CACHE_LIMIT", "SCOPES_IMPLICIT_BUDGET"])
+@pytest.mark.parametrize("name", ["SCOPES_CACHE_LIMIT", "SCOPES_IMPLICIT_BUDGET", "SCOPES_DEBUG"])
 def test_importing_the_core_with_settings_that_are_wrong(faults, new_module, monkeypatch, name):
     monkeypatch.setenv(name, "1x")
     raised = set()
