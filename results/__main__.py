@@ -5,23 +5,27 @@ import os
 import sys
 from collections.abc import Sequence
 
+from results.commands import calibrate, compare, expand, gate, history, show
 from results.errors import ResultsError
-from results.files import read, write_expanded
-from results.show import FORMATS, show
+from results.exit_status import BAD_INPUT, INTERRUPTED
 
-BAD_INPUT = 2
-"""The exit status for a file or an argument that can't be used."""
+COMMANDS = (show, expand, compare, gate, calibrate, history)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     args = _parser().parse_args(argv)
+    # A terminal that lacks the plus-minus sign gets a question mark and not a traceback.
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
     try:
         status: int = args.run(args)
         sys.stdout.flush()
     except ResultsError as error:
         print(f"results: {error}", file=sys.stderr)
         return BAD_INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain again on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -34,41 +38,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m results", description="What is in result files of pyperf and scopestress."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_show(commands)
-    _add_expand(commands)
+    for command in COMMANDS:
+        command.add(commands)
     return parser
-
-
-def _add_show(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("show", help="print the table of a file and what it says")
-    parser.add_argument("file", metavar="FILE", help="a result file, also gzipped")
-    parser.add_argument(
-        "--format", choices=FORMATS, default="text", help="text is for reading (default: text)"
-    )
-    parser.set_defaults(run=_show)
-
-
-def _show(args: argparse.Namespace) -> int:
-    # A terminal that lacks the plus-minus sign gets a question mark and not a traceback.
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    show(read(args.file), sys.stdout, args.format, colour)
-    return 0
-
-
-def _add_expand(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser(
-        "expand", help="write the figures of a file, as of pyperf's hooks, as benchmarks for pyperf"
-    )
-    parser.add_argument("file", metavar="FILE", help="a result file, also gzipped")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
-    parser.set_defaults(run=_expand)
-
-
-def _expand(args: argparse.Namespace) -> int:
-    write_expanded(args.output, args.file)
-    return 0
 
 
 if __name__ == "__main__":

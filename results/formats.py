@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from results.columns import GAP, WIDTH, shortened
 from results.histogram import LEAST_BEYOND
 from results.model import Row
 from results.samples import AGGREGATION as SAMPLED
@@ -18,10 +19,6 @@ from results.schema import SCORE
 from results.statistics import CONFIDENCE, LEAST_PROCESSES
 from results.table import Line, State, Table
 
-WIDTH = 100
-"""Columns of text."""
-
-_GAP = "  "
 _CSV_CELL = ("benchmark", "mode")
 _CSV_FIGURE = (
     *("metric", "aggregation", "count", "processes"),
@@ -39,7 +36,7 @@ def text(table: Table, colour: bool = False) -> list[str]:
     rows = [_cells(table, line) for line in table.lines]
     _align_errors(rows, header.index("Error"))
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - WIDTH
+    excess = sum(widths) + len(GAP) * (len(widths) - 1) - WIDTH
     widths[0] = max(widths[0] - max(excess, 0), len("Benchmark"))
     lines = [_painted(_row(header, widths), _BOLD, colour)]
     mode = None
@@ -246,19 +243,11 @@ def _align_errors(rows: Sequence[list[str]], column: int) -> None:
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    columns = [_fitted(cells[0], widths[0])]
+    columns = [f"{shortened(cells[0], widths[0]):<{widths[0]}}"]
     last = len(cells) - 1
     for index, (cell, width) in enumerate(zip(cells[1:], widths[1:], strict=True), 1):
         columns.append(cell if index == last else f"{cell:>{width}}")
-    return _GAP.join(columns).rstrip()
-
-
-def _fitted(name: str, width: int) -> str:
-    """The name with its middle left out: a metric stands at its end."""
-    if len(name) <= width:
-        return f"{name:<{width}}"
-    kept = width - 1
-    return f"{name[: kept - kept // 2]}…{name[len(name) - kept // 2 :]}"
+    return GAP.join(columns).rstrip()
 
 
 def _is_left(column: str) -> bool:

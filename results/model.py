@@ -17,8 +17,9 @@ class Row:
     """A benchmark: its score and the figures beside it, warm-ups and calibration runs left out.
 
     `loops` (of each process) times `inner_loops` operations make one value. `params` holds the
-    usual ones, too, if the file names them. `metadata` is what all its runs have in common.
-    `samples` are the single calls of all processes, and None where none were timed.
+    usual ones, too, if the file names them. `metadata` is what all its runs have in common; `date`
+    is when the first of them began, as the file has it, "" where it has none. `samples` are the
+    single calls of all processes, and None where none were timed.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Row:
     inner_loops: int
     metadata: Mapping[str, Any]
     samples: Samples | None = None
+    date: str = ""
 
     @property
     def values(self) -> tuple[tuple[float, ...], ...]:

@@ -127,6 +127,7 @@ def _row(name: str, runs: Sequence[_Run], place: str) -> Row:
         inner_loops=runs[-1].inner_loops,
         metadata=metadata,
         samples=samples.merged(calls),
+        date=min((str(run.metadata["date"]) for run in runs if "date" in run.metadata), default=""),
     )
 
 

@@ -11,7 +11,6 @@ number of loops is not known (pyperf hooks); it is read as a figure per operatio
 """
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -31,11 +30,16 @@ PARAMS_KEY = "scopestress_params"
 
 THREADS_KEY = "scopestress_threads_measured"
 """How many threads did as many operations each as the loops of a run say; 1 if it is not there."""
+MOST = 1e60
+LEAST = 1 / MOST
+"""What is larger or smaller is no figure of a program."""
 
 SCORE = "score"
 AGGREGATIONS = ("sum", "max", "mean")
 BETTER = ("lower", "higher")
 PER_OPERATION = "op"
+
+_METRICS: dict[tuple[object, ...], "Metric"] = {}
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,8 @@ class Figures:
     def measured(self) -> tuple[tuple[float, ...], ...]:
         """The measurable figures, process by process."""
         return tuple(
-            tuple(value for value in process if value is not None) for process in self.by_process
+            tuple(value for value in process if value is not None) if None in process else process  # type: ignore[misc]
+            for process in self.by_process
         )
 
     @property
@@ -160,13 +165,11 @@ def parse_json(text: str, place: str) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number that a float can hold; true and false are none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    """Whether it is 0 or a number of a size that can be reckoned with: squares and ratios of such
+    numbers are numbers, too. True and false are none."""
+    if type(value) not in (int, float):
         return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
+    return bool(value == 0 or LEAST <= abs(value) <= MOST)
 
 
 def _entries(text: Any, place: str) -> dict[str, Any]:
@@ -186,6 +189,27 @@ def _figures(name: str, entry: Any, count: int, place: str) -> Figures:
         if not isinstance(reason, str) or not reason:
             raise ResultsError(f"{place}: expected the reason as text, found {reason!r}")
         return Figures(Metric(name, ""), unsupported=reason)
+    metric = _metric(name, entry, place)
+    values = entry.get("values")
+    if not isinstance(values, list):
+        raise ResultsError(f"{place}: expected a list of values, found {values!r}")
+    if len(values) != count:
+        raise ResultsError(f"{place}: expected {count} values as in the run, found {len(values)}")
+    for value in values:
+        if value is not None and not is_number(value):
+            raise ResultsError(f"{place}: expected numbers up to {MOST:g}, found {value!r:.40}")
+    return Figures(metric, (tuple(values),))
+
+
+def _metric(name: str, entry: Mapping[str, Any], place: str) -> Metric:
+    """The metric of an entry: one object for all its entries, of which a file has thousands."""
+    floor = entry.get("floor", 0.0)
+    told = [entry.get(key) for key in ("unit", "agg", "better", "note")]
+    key = (name, *told, floor, type(floor))
+    try:
+        return _METRICS[key]
+    except (KeyError, TypeError):
+        pass
     metric = Metric(
         name,
         _one_of(entry, "unit", (), place),
@@ -194,15 +218,7 @@ def _figures(name: str, entry: Any, count: int, place: str) -> Figures:
         _floor(entry, place),
         _note(entry, place),
     )
-    values = entry.get("values")
-    if not isinstance(values, list):
-        raise ResultsError(f"{place}: expected a list of values, found {values!r}")
-    if len(values) != count:
-        raise ResultsError(f"{place}: expected {count} values as in the run, found {len(values)}")
-    for value in values:
-        if value is not None and not is_number(value):
-            raise ResultsError(f"{place}: expected finite numbers, found {value!r:.40}")
-    return Figures(metric, (tuple(values),))
+    return _METRICS.setdefault(key, metric)
 
 
 def _per_operation(

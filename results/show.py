@@ -1,10 +1,10 @@
 """A table with its words, in one of the formats."""
 
-import textwrap
 from collections.abc import Mapping
 from typing import Any, TextIO
 
 from results import formats
+from results.columns import joined, wrapped
 from results.model import Results
 from results.table import Table, build, common_params
 from results.words import words
@@ -23,18 +23,14 @@ def show(results: Results, stream: TextIO, format: str = "text", colour: bool = 
     elif format == "json":
         stream.write(formats.json_text(table, words(results)))
     elif format == "markdown":
-        stream.write(_joined(formats.markdown(table), _remarks(table, wrapped=False)))
+        stream.write(joined(formats.markdown(table), _remarks(table, in_lines=False)))
     elif format == "text":
-        stream.write(_joined(formats.text(table, colour), _remarks(table, wrapped=True)))
+        stream.write(joined(formats.text(table, colour), _remarks(table, in_lines=True)))
     else:
         raise ValueError(f"expected one of {', '.join(FORMATS)}, found {format!r}")
 
 
-def _joined(*blocks: list[str]) -> str:
-    return "\n".join("\n".join(block) + "\n" for block in blocks if block)
-
-
-def _remarks(table: Table, wrapped: bool) -> list[str]:
+def _remarks(table: Table, in_lines: bool) -> list[str]:
     """Notes on the marks, where it was measured, and the findings as a list."""
     results = table.results
     lines = [*formats.notes(table), *_common(results), *_provenance(results.metadata)]
@@ -42,21 +38,9 @@ def _remarks(table: Table, wrapped: bool) -> list[str]:
     findings = [f"- {sentence}" for sentence in words(results)]
     if findings:
         lines += ["", *findings]
-    if not wrapped:
+    if not in_lines:
         return lines
-    return [part for line in lines for part in _wrapped(line)]
-
-
-def _wrapped(line: str) -> list[str]:
-    indent = "  " if line.startswith("- ") else ""
-    parts = textwrap.wrap(
-        line,
-        formats.WIDTH,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return parts or [""]
+    return [part for line in lines for part in wrapped(line)]
 
 
 def _common(results: Results) -> list[str]:

@@ -70,8 +70,8 @@ def half_width(
     return quantile * math.sqrt(variance / len(means))
 
 
-@lru_cache(maxsize=256)
-def student_quantile(probability: float, freedom: int) -> float:
+@lru_cache(maxsize=1024)
+def student_quantile(probability: float, freedom: float) -> float:
     """The t that Student's distribution stays under with this probability (0.5 and above).
 
     By bisection on the tail, P(T > t) = I_x(freedom / 2, 1 / 2) / 2 with x = freedom / (freedom +
@@ -95,7 +95,15 @@ def student_quantile(probability: float, freedom: int) -> float:
             high = middle
 
 
-def _student_tail(t: float, freedom: int) -> float:
+def student_p_value(t: float, freedom: float) -> float:
+    """The probability that Student's t lies at least as far from 0 as this one, on either side."""
+    if freedom < 1:
+        raise ValueError(f"expected 1 or more degrees of freedom, found {freedom}")
+    return 2 * _student_tail(t, freedom)
+
+
+def _student_tail(t: float, freedom: float) -> float:
+    """P(T > t) for a t of 0 or above; for one below, that of its size."""
     square = t * t
     return _beta(freedom / (freedom + square), square / (freedom + square), freedom / 2, 0.5) / 2
 

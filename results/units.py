@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-_SECONDS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+SECONDS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 _BYTES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("bytes", 1.0))
-_LADDERS = {"s": _SECONDS, "bytes": _BYTES}
+_LADDERS = {"s": SECONDS, "bytes": _BYTES}
 
 _MOST = 99_999.0
 """In units: a longer number is not read but counted."""
@@ -109,3 +109,15 @@ def _decimals(sizes: Sequence[float], style: _Style, base: str) -> int:
         return 0
     needed = style.digits - 1 - math.floor(math.log10(min(sizes)))
     return min(max(needed, style.decimals), _MOST_DECIMALS)
+
+
+def percentage(text: str) -> float:
+    """0.05 from "5%"; the sign is asked for, since 5 and 0.05 are both meant by somebody."""
+    number = text.strip().removesuffix("%")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if number == text.strip() or not 0 <= value < float("inf"):
+        raise ValueError(f"expected per cent, as 5%, found {text!r}")
+    return value / 100

@@ -1,0 +1,67 @@
+"""Types of arguments that several commands have."""
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from results.compare.comparability import FACTS
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+T = TypeVar("T")
+
+
+def typed(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """A parser of one value, for argparse: it drops the text of any error but its own kind."""
+
+    def parsed(text: str) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parsed
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(f"expected a regular expression, found {text!r}: {error}") from None
+
+
+def fact(text: str) -> str:
+    """A name for --allow."""
+    if text not in FACTS:
+        raise ValueError(f"expected one of {', '.join(FACTS)}; found {text!r}")
+    return text
+
+
+def add_selection(parser: argparse.ArgumentParser, metrics: str = "all") -> None:
+    """--only and --metric, with the metrics that are taken without it."""
+    parser.add_argument(
+        "--only",
+        metavar="REGEX",
+        type=typed(pattern),
+        help="benchmarks that match by operation (^implicit) or by full name",
+    )
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help=f"score, rss.peak ..., or a pattern as gc.*; repeatable (default: {metrics})",
+    )
+
+
+def add_allow(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow",
+        metavar="NAME",
+        action="append",
+        type=typed(fact),
+        default=[],
+        help=f"compare although this differs; repeatable: {', '.join(FACTS)}",
+    )
