@@ -102,7 +102,7 @@ def write(
 
 def write_text(path: str | os.PathLike[str], text: str, overwrite: bool = False) -> None:
     """Write a text as `write` does a file of results: whole or not at all."""
-    write_bytes(path, text.encode(), overwrite)
+    write_bytes(path, text.encode(errors="replace"), overwrite)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:

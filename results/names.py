@@ -64,6 +64,11 @@ def format_name(operation: str, mode: str, params: Mapping[str, str] | None = No
     return f"{operation}[{','.join(cell)}]"
 
 
+def is_metric(text: str) -> bool:
+    """Whether this can be the name of a metric."""
+    return bool(_METRIC.fullmatch(text)) and text.isprintable()
+
+
 def format_metric_name(name: str, metric: str) -> str:
     """The name of the benchmark that holds a metric of the benchmark `name`."""
     _check("a metric", metric, _METRIC)

@@ -17,6 +17,7 @@ from results.schema import Figures, Metric
 PYPERF_VERSION = "1.0"
 """The version of the format that pyperf has written since its own 1.0."""
 
+_MOST_LOOPS = 2**63 - 1
 _SCORE_UNITS = {"second": "s/op", "byte": "bytes", "integer": "1"}
 
 
@@ -67,8 +68,8 @@ class _Run:
 
     def _count(self, key: str) -> int:
         count = self.metadata.get(key, 1)
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise ResultsError(f"{self.place}: expected {key} of 1 or more, found {count!r}")
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MOST_LOOPS:
+            raise ResultsError(f"{self.place}: expected {key} of 1 or more, found {count!r:.40}")
         return count
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from results.errors import ResultsError
+from results.names import is_metric
 
 SCHEMA = 1
 SCHEMA_KEY = "scopestress_schema"
@@ -108,6 +109,8 @@ def figures_of_run(metadata: Mapping[str, Any], count: int, place: str) -> dict[
     found: dict[str, Figures] = {}
     for key in sorted(keys):
         for name, entry in _entries(metadata[key], f"{place}, {key}").items():
+            if not is_metric(name):
+                raise ResultsError(f"{place}, {key}: expected names of metrics, found {name!r:.40}")
             if name in found:
                 raise ResultsError(f"{place}, {key}: the metric {name!r} is there twice")
             here = f"{place}, {key}: the metric {name!r}"

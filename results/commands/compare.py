@@ -9,7 +9,7 @@ from results.columns import MARKDOWN, TEXT, joined
 from results.commands.arguments import add_allow, add_selection, typed
 from results.compare import exact
 from results.compare.comparability import refused
-from results.compare.comparison import Comparison, Selection, compare
+from results.compare.comparison import Comparison, Selection, check_metrics, compare
 from results.compare.layout import Order
 from results.compare.matrix import letter, matrix
 from results.compare.text import not_comparable, pair
@@ -64,8 +64,9 @@ def add(commands: "Commands") -> None:
 
 def run(args: argparse.Namespace) -> int:
     selection = Selection(args.only, tuple(args.metric), args.min_change)
-    before = read(args.before)
-    comparisons = [compare(before, read(path), selection) for path in args.after]
+    before, *others = [read(path) for path in (args.before, *args.after)]
+    check_metrics(args.metric, before, *others)
+    comparisons = [compare(before, other, selection) for other in others]
     warnings = _warnings(comparisons, args.allow)
     if args.format in STYLES:
         sys.stdout.write(_readable(comparisons, selection, warnings, args))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from results.columns import MARKDOWN, joined
 from results.commands.arguments import pattern, typed
+from results.compare.comparison import check_metrics
 from results.files import check_writable, read, write_text
 from results.gate import limits as gate_limits
 from results.gate.judge import judge
@@ -96,9 +97,12 @@ def add(commands: "Commands") -> None:
 def run(args: argparse.Namespace) -> int:
     for path in filter(None, (args.summary, args.junit)):
         check_writable(path, overwrite=True)
-    limits = merged(_configured(args.config), _given(args))
+    given = _given(args)
+    limits = merged(_configured(args.config), given)
     floors = read_floors(limits.noise) if limits.noise else None
-    judgement = judge(read(args.base), read(args.head), limits, floors)
+    base, head = read(args.base), read(args.head)
+    check_metrics((*given.most, *given.least), base, head)
+    judgement = judge(base, head, limits, floors)
     sys.stdout.write(joined(*document(judgement)))
     if args.summary:
         blocks = [*document(judgement, MARKDOWN)]

@@ -165,6 +165,16 @@ class Comparison:
         return sum(change.p is not None for change in self.changes)
 
 
+def check_metrics(patterns: Iterable[str], *files: Results) -> None:
+    """ResultsError for a name or pattern of metrics that fits none of the files."""
+    names = dict.fromkeys(
+        name for file in files for row in file.rows for name in (SCORE, *row.metrics)
+    )
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            raise ResultsError(f"expected a metric {pattern}, found {', '.join(names)}")
+
+
 def compare(before: Results, after: Results, selection: Selection | None = None) -> Comparison:
     """Compare what both files have; ResultsError where that is nothing."""
     selection = selection or Selection()
@@ -177,9 +187,8 @@ def compare(before: Results, after: Results, selection: Selection | None = None)
         raise ResultsError(f"{before.path} and {after.path} have no benchmark in common")
     changes = _changes(pairs, selection)
     if not changes:
-        names = sorted({name for pair in pairs for name in _metrics(*pair)})
-        wanted, found = ", ".join(selection.metrics), ", ".join(names)
-        raise ResultsError(f"expected a metric {wanted}, found {found}")
+        wanted = ", ".join(selection.metrics)
+        raise ResultsError(f"{before.path} and {after.path} have no {wanted} in common rows")
     matched = [{pair[side].name for pair in pairs} for side in (0, 1)]
     return Comparison(
         before,

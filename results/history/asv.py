@@ -18,6 +18,8 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from results.compare.series import Series
 from results.errors import ResultsError
 from results.files import write_text
@@ -211,20 +213,26 @@ def _columns(
     """The values of `_COLUMNS`; null where a combination of parameters was not measured."""
     found = [cells.get(combination) for combination in itertools.product(*params)]
     low, high = zip(*(_interval(series) for series in found), strict=True)
-    samples = [list(series.means) if series else None for series in found]
+    first, third = zip(*(_quartiles(series) for series in found), strict=True)
+    counts = [len(series.means) if series else None for series in found]
     return [
         [mean(series.means) if series else None for series in found],
         [list(values) for values in params],
         _SCHEMA_OF_A_BENCHMARK,
         started,
         None,
-        list(low),
-        list(high),
-        *(None, None),
-        [1 if series else None for series in found],
-        [len(series.means) if series else None for series in found],
-        samples,
+        *(low, high, first, third),
+        [1 if count else None for count in counts],
+        counts,
+        [list(series.means) if series else None for series in found],
     ]
+
+
+def _quartiles(series: Series | None) -> tuple[float | None, float | None]:
+    if series is None:
+        return None, None
+    first, third = np.percentile(series.means, (25, 75))
+    return float(first), float(third)
 
 
 def _interval(series: Series | None) -> tuple[float | None, float | None]:
