@@ -9,9 +9,9 @@ but fails of the rest, is noise or a regression: that can't be told.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 from results import exit_status
-from results.compare.comparability import refused
 from results.compare.comparison import Change, Comparison, Selection, compare
 from results.errors import ResultsError
 from results.gate.limits import NOISE, Limits
@@ -32,18 +32,33 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Judged:
-    """A figure with its state: `limit` is relative, `floor` and `minimum` are in its unit.
-
-    `floor` is None where noise is not known; `bimodal` tells of either file if it has two values.
-    """
+    """A figure with its state; `limit` is relative, `minimum` in its unit."""
 
     change: Change
     state: State
     limit: float
-    floor: float | None
     minimum: float
-    bimodal: tuple[TwoValues | None, TwoValues | None] = (None, None)
+    floors: Floors | None = None
     reason: str = ""
+
+    @cached_property
+    def floor(self) -> float | None:
+        """The noise in the unit of the figure: calibrated, else what the processes of both files
+        show; None where it is not known."""
+        found = self.floors.floor(self.change) if self.floors else None
+        if found is not None:
+            return found
+        split = [split_floor(side.series) for side in self.change.sides if side.series]
+        known = [floor for floor in split if floor is not None]
+        return max(known) if known else None
+
+    @cached_property
+    def bimodal(self) -> tuple[TwoValues | None, TwoValues | None]:
+        """The two values about which the processes of either file lie, if they do."""
+        before, after = (
+            two_values(side.series.means) if side.series else None for side in self.change.sides
+        )
+        return before, after
 
     @property
     def worsening(self) -> float | None:
@@ -102,7 +117,7 @@ def _differences(
 ) -> Iterator[tuple[str, str]]:
     """What differs between the files, by the name that allows it."""
     total = len(comparison.pairs)
-    for found in refused(comparison.differences, ()):
+    for found in comparison.differences:
         yield found.name, found.text(total)
     if comparison.only_before:
         yield "rows", f"rows: gone are {', '.join(comparison.only_before)}"
@@ -136,15 +151,15 @@ def _judged(change: Change, limits: Limits, floors: Floors | None, identical: bo
     limit = limits.limit(change.metric.name) or 0.0
     minimum = max(limits.minimum(change.metric.name, change.unit), change.resolution)
     before, after = change.before.series, change.after.series
-    if before is None or after is None or change.note:
-        return Judged(change, State.SKIPPED, limit, None, minimum, reason=_absence(change))
-    floor = _floor(change, floors)
-    bimodal = two_values(before.means), two_values(after.means)
-    judged = Judged(change, State.OK, limit, floor, minimum, bimodal)
+    judged = Judged(change, State.OK, limit, minimum, floors)
+    if before is None or after is None:
+        return replace(judged, state=State.SKIPPED, reason=change.note)
     if identical:
         return judged
     if min(len(before.means), len(after.means)) < LEAST_PROCESSES:
         return replace(judged, state=State.NOISY, reason=_few(len(before.means), len(after.means)))
+    if change.note:
+        return replace(judged, state=State.SKIPPED, reason=change.note)
     return replace(judged, state=_state(judged))
 
 
@@ -156,21 +171,6 @@ def _state(judged: Judged) -> State:
         return State.OK
     is_told = change.is_told and judged.floor is not None and difference > judged.floor
     return State.REGRESSION if is_told else State.NOISY
-
-
-def _floor(change: Change, floors: Floors | None) -> float | None:
-    """The calibrated floor, else what the processes of both files show."""
-    found = floors.floor(change) if floors else None
-    if found is not None:
-        return found
-    split = [split_floor(side.series) for side in change.sides if side.series]
-    known = [floor for floor in split if floor is not None]
-    return max(known) if known else None
-
-
-def _absence(change: Change) -> str:
-    reasons = [side.missing for side in change.sides if side.missing]
-    return change.note or "; ".join(dict.fromkeys(reasons))
 
 
 def _few(before: int, after: int) -> str:

@@ -200,3 +200,14 @@ def write_json(tmp_path: Path) -> Callable[[Any], Path]:
         return path
 
     return write_it
+
+
+@pytest.fixture
+def file_of(tmp_path: Path) -> Callable[..., Path]:
+    """Writes scores as a file of this name."""
+
+    def write_file(name: str, *scores: pyperf.Benchmark) -> Path:
+        write(tmp_path / name, scores, overwrite=True)
+        return tmp_path / name
+
+    return write_file

@@ -79,7 +79,7 @@ def record(processes: int, modes: list[str]) -> Iterator[dict[str, list[Row]]]:
 
 
 def compact(rows: list[Row]) -> dict[str, Any]:
-    """One row of so many processes, as `resampling.py` reads it."""
+    """One row of so many processes, as `conftest.py` reads it."""
     first = rows[0]
     figures = {}
     for name, one in first.metrics.items():
