@@ -16,8 +16,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     args = _parser().parse_args(argv)
     # A terminal that lacks the plus-minus sign gets a question mark and not a traceback.
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
         status: int = args.run(args)
         sys.stdout.flush()

@@ -9,13 +9,14 @@ full            1    6   63.0  ± 0.7  ns/op  ; 15 % better
 
 from results.columns import aligned
 from results.compare.comparison import Change, Side
+from results.compare.inference import margin
 from results.compare.layout import SubTable
 from results.compare.wording import figure, remark
-from results.statistics import half_width
+from results.statistics import CONFIDENCE
 
 
 def blocks(table: SubTable) -> list[str]:
-    """The lines of a sub-table; Cnt is the number of processes, Error the half-width as in show."""
+    """The lines of a sub-table; Cnt is the number of processes, Error that of show."""
     header = ["Benchmark", *(f"({name})" for name in table.params), "Cnt", "Score", "Error"]
     rows = [[*header, "Units", ""]]
     rows += [_row(table, change, change.before, "") for change in table.lines]
@@ -27,7 +28,7 @@ def blocks(table: SubTable) -> list[str]:
 
 def _row(table: SubTable, change: Change, side: Side, comment: str) -> list[str]:
     scale = table.scale_of(change)
-    error = half_width([[mean] for mean in side.series.means]) if side.series else None
+    error = margin(side.sample, CONFIDENCE) if side.sample else None
     params = [change.row.params.get(name, "") for name in table.params]
     count = str(side.sample.count) if side.sample else ""
     known = f"± {scale.format(error)}" if error is not None else ""

@@ -79,6 +79,13 @@ def centre(means: Sequence[float]) -> float:
     return Sample.of(means).mean
 
 
+def margin(sample: Sample, confidence: float) -> float | None:
+    """Half the width of Student's interval of a figure; None with too few processes."""
+    if not sample.is_enough:
+        return None
+    return student_quantile((1 + confidence) / 2, sample.freedom) * math.sqrt(sample.variance)
+
+
 def relative_change(before: float, after: float) -> float | None:
     """After over before, less 1; 0 for two zeros, None where something came from nothing."""
     if _is_same(before, after):

@@ -7,11 +7,12 @@ The action keeps the history itself and gets one run at a time: a list of object
 import json
 from collections.abc import Sequence
 
+from results.compare.inference import Sample, margin
 from results.errors import ResultsError
 from results.history.points import Point
 from results.names import format_metric_name
 from results.schema import SCORE
-from results.statistics import half_width, mean
+from results.statistics import CONFIDENCE
 
 
 def entries(points: Sequence[Point]) -> str:
@@ -22,11 +23,12 @@ def entries(points: Sequence[Point]) -> str:
     for (row, metric), series in newest.figures.items():
         if series.metric.better != "lower":
             continue
-        error = half_width([[value] for value in series.means])
+        sample = Sample.of(series.means)
+        error = margin(sample, CONFIDENCE)
         entry = {
             "name": row if metric == SCORE else format_metric_name(row, metric),
             "unit": series.unit,
-            "value": mean(series.means),
+            "value": sample.mean,
             "extra": f"{len(series.means)} processes, {newest.label}",
         }
         if error is not None:

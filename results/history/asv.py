@@ -20,12 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from results.compare.inference import Sample, margin
 from results.compare.series import Series
+from results.compare.wording import listed
 from results.errors import ResultsError
 from results.files import write_text
 from results.history.points import Point
 from results.model import Row
-from results.statistics import half_width, mean
 
 _BENCHMARKS_VERSION = _RESULTS_VERSION = 2
 _MACHINE_VERSION = _CONFIG_VERSION = 1
@@ -35,6 +36,8 @@ _COLUMNS = (
     *("result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b"),
     *("stats_q_25", "stats_q_75", "stats_number", "stats_repeat", "samples"),
 )
+_CONFIDENCE = 0.99
+"""Of its columns ci_99_a and ci_99_b."""
 _UNITS = {"s": "seconds", "bytes": "bytes"}
 """What asv knows; of everything else it prints the number."""
 _MODE = "mode"
@@ -58,7 +61,7 @@ def export(points: Sequence[Point], folder: Path, repository: str) -> list[str]:
     if not used:
         raise ResultsError(
             "nothing to export to asv: expected files with the commit they were measured at, of a"
-            f" tree without changes; found none in {len(points)}"
+            f" tree without changes; found {listed([str(point.path) for point in points])}"
         )
     benchmarks = _benchmarks(used)
     files: dict[str, Any] = {
@@ -212,18 +215,18 @@ def _columns(
 ) -> list[Any]:
     """The values of `_COLUMNS`; null where a combination of parameters was not measured."""
     found = [cells.get(combination) for combination in itertools.product(*params)]
-    low, high = zip(*(_interval(series) for series in found), strict=True)
+    samples = [Sample.of(series.means) if series else None for series in found]
+    low, high = zip(*(_interval(sample) for sample in samples), strict=True)
     first, third = zip(*(_quartiles(series) for series in found), strict=True)
-    counts = [len(series.means) if series else None for series in found]
     return [
-        [mean(series.means) if series else None for series in found],
+        [sample.mean if sample else None for sample in samples],
         [list(values) for values in params],
         _SCHEMA_OF_A_BENCHMARK,
         started,
         None,
         *(low, high, first, third),
-        [1 if count else None for count in counts],
-        counts,
+        [1 if sample else None for sample in samples],
+        [sample.count if sample else None for sample in samples],
         [list(series.means) if series else None for series in found],
     ]
 
@@ -235,9 +238,8 @@ def _quartiles(series: Series | None) -> tuple[float | None, float | None]:
     return float(first), float(third)
 
 
-def _interval(series: Series | None) -> tuple[float | None, float | None]:
-    error = half_width([[value] for value in series.means], 0.99) if series else None
-    if series is None or error is None:
+def _interval(sample: Sample | None) -> tuple[float | None, float | None]:
+    error = margin(sample, _CONFIDENCE) if sample else None
+    if sample is None or error is None:
         return None, None
-    centre = mean(series.means)
-    return centre - error, centre + error
+    return sample.mean - error, sample.mean + error

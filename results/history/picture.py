@@ -5,17 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from results.compare.inference import Sample, margin
 from results.errors import ResultsError
 from results.history.changes import HOW_TO_INSTALL, Shift
 from results.history.points import Key, Point
 from results.history.text import Shifts, scale_of
-from results.statistics import half_width, mean
 from results.units import Scale
 
 FORMATS = (".png", ".svg")
 _COLUMNS = 2
 _PANEL = (6.4, 2.6)
 """Inches."""
+_AXIS = "commit, in the order of measuring; bars: 95 % interval of the mean over processes"
 _MOST_PANELS = 60
 _MOST_LABELS = 8
 # Of the palette of Okabe and Ito, which the colour-blind can tell apart.
@@ -49,7 +50,7 @@ def picture(points: Sequence[Point], keys: Sequence[Key], shifts: Shifts, suffix
         _draw(panel, points, key, shifts.get(key, ()))
     for panel in list(panels)[len(keys) :]:
         panel.set_axis_off()
-    figure.supxlabel("commit, in the order of measuring; bars: 95 % interval of the process means")
+    figure.supxlabel(_AXIS, fontsize=9)
     content = io.BytesIO()
     # Without a date in it, the same history makes the same file.
     metadata = {"Date": None} if suffix == ".svg" else {}
@@ -83,7 +84,7 @@ def _values(points: Sequence[Point], key: Key, scale: Scale) -> tuple[list[float
     """The means and the half-widths of their intervals, in the unit of the axis."""
     values, errors = [], []
     for point in points:
-        means = point.figures[key].means
-        values.append(mean(means) / scale.factor)
-        errors.append((half_width([[m] for m in means], 0.95) or 0.0) / scale.factor)
+        sample = Sample.of(point.figures[key].means)
+        values.append(sample.mean / scale.factor)
+        errors.append((margin(sample, 0.95) or 0.0) / scale.factor)
     return values, errors

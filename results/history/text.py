@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from results.columns import TEXT
+from results.compare.inference import centre
 from results.compare.wording import listed, percent
 from results.history.changes import HOW_TO_INSTALL, LEAST_POINTS, Shift
 from results.history.points import Key, Point, breaks
@@ -59,7 +60,7 @@ def _parts(values: Sequence[float | None], width: int) -> Iterator[float | None]
 
 def values_of(points: Sequence[Point], key: Key) -> list[float | None]:
     """The mean of a figure in each point; None where a point lacks it."""
-    return [mean(p.figures[key].means) if key in p.figures else None for p in points]
+    return [centre(p.figures[key].means) if key in p.figures else None for p in points]
 
 
 def unit_of(points: Sequence[Point], key: Key) -> str:

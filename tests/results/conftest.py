@@ -211,3 +211,44 @@ def file_of(tmp_path: Path) -> Callable[..., Path]:
         return tmp_path / name
 
     return write_file
+
+
+@pytest.fixture
+def commit_file(file_of: Callable[..., Path]) -> Callable[..., Path]:
+    """A file measured on a day of January 2026."""
+
+    def make(name: str, day: int, *scores: pyperf.Benchmark) -> Path:
+        path = file_of(name, *scores)
+        path.write_text(path.read_text().replace("2024-05-01", f"2026-01-{day:02}"))
+        return path
+
+    return make
+
+
+@pytest.fixture
+def score_at(make_score: Callable[..., pyperf.Benchmark]) -> Callable[..., pyperf.Benchmark]:
+    """A score with the commit that it was measured at."""
+
+    def make(
+        commit: str, seconds: float = 1e-6, name: str = "a[NONE]", **more: Any
+    ) -> pyperf.Benchmark:
+        metadata = {"scopestress_commit": commit, **more.pop("metadata", {})}
+        return make_score(name, seconds, metadata=metadata, **more)
+
+    return make
+
+
+@pytest.fixture
+def course(
+    commit_file: Callable[..., Path], score_at: Callable[..., pyperf.Benchmark]
+) -> list[Path]:
+    """Twelve commits; from the eighth on the operation takes half as long again."""
+    scatter = (1.0, 1.01, 0.99, 1.005, 0.995, 1.002)
+    return [
+        commit_file(
+            f"{day:02}.json",
+            day,
+            score_at(f"{day:040x}", scatter[day % 6] * (1.5e-6 if day >= 8 else 1e-6)),
+        )
+        for day in range(1, 13)
+    ]

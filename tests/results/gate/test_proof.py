@@ -1,7 +1,7 @@
 """The gate on real series: pairs of runs drawn from their processes.
 
 Pairs of equals raise no alarm, an alarm being exit status 1 for a pair over all its rows and
-metrics; a fifth more in one row is found. The long tests draw as many pairs as the claims are about,
+metrics; a fifth more in one row is found. The long tests draw the pairs that the claims are about,
 the quick ones fewer.
 """
 
