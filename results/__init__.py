@@ -22,5 +22,10 @@ a suite, a stress mode or a probe; any other pyperf file is read as one without 
     bystanders  what rows take from the stress threads
     missed      what a difference over live threads misses of what was allocated
     words       what the figures say, in plain sentences
-    show        a table with its words; `python -m results show FILE`
+    show        a table with its words
+    columns     cells and sentences -> aligned text, Markdown
+    compare/    files against each other: what changed and whether it is more than noise
+    gate/       a verdict over two files, with the noise floors that it rests on
+    history/    many files as points in time, and their export to other tools
+    commands/   `python -m results COMMAND`, one file a command; exit_status is what they end with
 """
