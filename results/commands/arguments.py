@@ -39,14 +39,18 @@ def fact(text: str) -> str:
     return text
 
 
-def add_selection(parser: argparse.ArgumentParser, metrics: str = "all") -> None:
-    """--only and --metric, with the metrics that are taken without it."""
+def add_only(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only",
         metavar="REGEX",
         type=typed(pattern),
         help="benchmarks that match by operation (^implicit) or by full name",
     )
+
+
+def add_selection(parser: argparse.ArgumentParser, metrics: str = "all") -> None:
+    """--only and --metric, with the metrics that are taken without it."""
+    add_only(parser)
     parser.add_argument(
         "--metric",
         metavar="NAME",

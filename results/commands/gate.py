@@ -3,16 +3,17 @@
 import argparse
 import sys
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from results.columns import MARKDOWN, joined
-from results.commands.arguments import pattern, typed
+from results.commands.arguments import add_only, typed
 from results.compare.comparison import check_metrics
 from results.files import check_writable, read, write_text
 from results.gate import limits as gate_limits
 from results.gate.judge import judge
 from results.gate.junit import junit
-from results.gate.limits import ALLOWABLE, Limits, merged, read_limits
+from results.gate.limits import ALLOWABLE, EXAMPLE, Limits, merged, read_limits
 from results.gate.noise_file import read_floors
 from results.gate.text import document, scores
 
@@ -25,16 +26,7 @@ more than its noise between equal runs (from `calibrate`, else from the processe
 more than its absolute minimum, and by more than chance explains (as in `compare`).
 
 exit status: 0 ok, 1 regression, 2 bad input, 3 not comparable, 4 too noisy to tell"""
-_EPILOG = """\
-The same in pyproject.toml, which options override:
-
-  [tool.scopestress.gate]
-  max = {score = "5%", "rss.peak" = "10%", "gc.*" = "20%", "gc.pause.max" = "off"}
-  min = {score = "2 ns", "rss.peak" = "4 MiB"}
-  only = "^implicit"
-  allow = ["kernel"]
-  noise = "ci/noise.json"
-"""
+_EPILOG = f"The same in pyproject.toml, which options override:\n\n{indent(EXAMPLE, '  ')}"
 
 
 def add(commands: "Commands") -> None:
@@ -68,12 +60,7 @@ def add(commands: "Commands") -> None:
     parser.add_argument(
         "--noise", metavar="FILE", type=Path, help="noise floors as calibrate has written them"
     )
-    parser.add_argument(
-        "--only",
-        metavar="REGEX",
-        type=typed(pattern),
-        help="benchmarks that match by operation (^implicit) or by full name",
-    )
+    add_only(parser)
     parser.add_argument(
         "--allow",
         metavar="NAME",

@@ -1,13 +1,6 @@
 """What may change before it is a regression: relative limits and absolute minima, by metric.
 
-Given by options, by the table [tool.scopestress.gate] of a pyproject.toml, or by default:
-
-    [tool.scopestress.gate]
-    max = {score = "5%", "rss.peak" = "10%", "gc.*" = "20%", "gc.pause.max" = "off"}
-    min = {score = "2 ns", "rss.peak" = "4 MiB"}
-    only = "^implicit"
-    allow = ["kernel"]
-    noise = "ci/noise.json"
+Given by options, by the table [tool.scopestress.gate] of a pyproject.toml, or by default.
 """
 
 import fnmatch
@@ -22,6 +15,16 @@ from results.compare.comparability import FACTS
 from results.errors import ResultsError
 from results.names import parse_size
 from results.units import SECONDS, percentage
+
+EXAMPLE = """\
+[tool.scopestress.gate]
+max = {score = "5%", "rss.peak" = "10%", "gc.*" = "20%", "gc.pause.max" = "off"}
+min = {score = "2 ns", "rss.peak" = "4 MiB"}
+only = "^implicit"
+allow = ["kernel"]
+noise = "ci/noise.json"
+"""
+"""The table with all its keys; the path is relative to the file."""
 
 OFF = "off"
 NOISE = "noise"

@@ -5,6 +5,7 @@ import pytest
 
 from results.errors import ResultsError
 from results.gate.limits import (
+    EXAMPLE,
     Limits,
     limits_of,
     merged,
@@ -88,23 +89,19 @@ def table(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_a_table_of_the_project_is_read(tmp_path: Path) -> None:
-    path = table(
-        tmp_path,
-        """
-        max = {score = "3%", "rss.peak" = "10%", gc.time = "off"}
-        min = {score = "2 ns"}
-        only = "^implicit"
-        allow = ["kernel", "rows"]
-        noise = "ci/noise.json"
-        """.replace("\n        ", "\n"),
-    )
-    limits = read_limits(path)
-    assert limits.most == {"score": 0.03, "rss.peak": 0.1, "gc.time": None}
-    assert limits.least == pytest.approx({"score": 2e-9})
+def test_the_table_that_the_help_shows_is_read(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(EXAMPLE)
+    limits = read_limits(tmp_path / "pyproject.toml")
+    assert limits.most == {"score": 0.05, "rss.peak": 0.1, "gc.*": 0.2, "gc.pause.max": None}
+    assert limits.least == pytest.approx({"score": 2e-9, "rss.peak": 4 * 2**20})
     assert limits.only is not None
     assert limits.only.pattern == "^implicit"
-    assert (limits.allow, limits.noise) == (("kernel", "rows"), tmp_path / "ci/noise.json")
+    assert (limits.allow, limits.noise) == (("kernel",), tmp_path / "ci/noise.json")
+
+
+def test_names_with_dots_need_no_quotes(tmp_path: Path) -> None:
+    path = table(tmp_path, 'max = {gc.time = "off", rss.peak = "7%"}')
+    assert read_limits(path).most == {"gc.time": None, "rss.peak": 0.07}
 
 
 @pytest.mark.parametrize("text", ["", "[project]\nname = 'x'", "[tool]\nscopestress = 3"])
