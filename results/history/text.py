@@ -115,11 +115,11 @@ def _commits(points: Sequence[Point]) -> list[str]:
     if len(points) > _MOST_COMMITS:
         names = [point.label for point in points]
         return TEXT.sentences([f"Commits: {listed(names[:4])} ... {listed(names[-4:])}."])
-    rows = [["No", "Commit", "Date", "Processes", "File"]]
+    rows = [["File", "No", "Commit", "Date", "Processes"]]
     for number, point in enumerate(points, 1):
         date = f"{point.date:%Y-%m-%d %H:%M}" if point.date else ""
         counts = sorted({len(row.values) for row in point.rows.values()})
         many = "-".join(dict.fromkeys((str(counts[0]), str(counts[-1])))) if counts else ""
         commit = point.label if point.commit else ""
-        rows.append([str(number), commit, date, many, str(point.path)])
-    return TEXT.table(rows, (1, 2, 4))
+        rows.append([str(point.path), str(number), commit, date, many])
+    return TEXT.table(rows, (0, 2, 3))
