@@ -59,8 +59,10 @@ def listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def _signed(change: float) -> str:
-    sign = "" if change == 0 else "+" if change > 0 else "-"
-    return sign + _digits(change)
+    digits = _digits(change)
+    if change == 0 or digits.startswith("<"):
+        return digits
+    return f"{'+' if change > 0 else '-'}{digits}"
 
 
 def _digits(change: float) -> str:

@@ -56,7 +56,8 @@ class Judged:
     def bimodal(self) -> tuple[TwoValues | None, TwoValues | None]:
         """The two values about which the processes of either file lie, if they do."""
         before, after = (
-            two_values(side.series.means) if side.series else None for side in self.change.sides
+            two_values(side.series.means, side.series.resolution) if side.series else None
+            for side in self.change.sides
         )
         return before, after
 

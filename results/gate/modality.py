@@ -25,8 +25,9 @@ class TwoValues:
     means: tuple[float, float]
 
 
-def two_values(means: Sequence[float]) -> TwoValues | None:
-    """The two groups of a series of process means; None if it lies about one value.
+def two_values(means: Sequence[float], resolution: float = 0.0) -> TwoValues | None:
+    """The two groups of a series of process means; None if it lies about one value, or about two
+    that are no further apart than the metric can resolve.
 
     They are split where the gap is widest in relation to the distance of their means.
     """
@@ -41,7 +42,7 @@ def two_values(means: Sequence[float]) -> TwoValues | None:
         return None
     low, high = ordered[: least + widest], ordered[least + widest :]
     centres = mean(low), mean(high)
-    if centres[1] - centres[0] < _LEAST_DISTANCE * abs(centres[1]):
+    if centres[1] - centres[0] <= max(_LEAST_DISTANCE * abs(centres[1]), resolution):
         return None
     return TwoValues((len(low), len(high)), centres)
 

@@ -9,6 +9,7 @@ from results.compare.comparison import Comparison, Selection
 from results.compare.layout import Order, sub_tables
 from results.compare.matrix import letter, matrix
 from results.compare.text import not_comparable, pair
+from results.compare.wording import percent
 
 Make = Callable[..., pyperf.Benchmark]
 Compared = Callable[..., Comparison]
@@ -205,3 +206,21 @@ def test_what_differs_is_said_and_what_was_allowed_marked(compared: Compared, st
     comparison = compared(steady(), steady(metadata={"cpu_count": 4, "scopestress_kernel": "L"}))
     lines = not_comparable(comparison, ["kernel"])
     assert [line.split(":")[0] for line in lines] == ["Not comparable", "Allowed"]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (0.0, "0.0 %"),
+        (0.0001, "<0.1 %"),
+        (-0.0001, "<0.1 %"),
+        (0.0123, "+1.2 %"),
+        (-0.0994, "-9.9 %"),
+        (0.0996, "+10 %"),
+        (-1.0, "-100 %"),
+    ],
+)
+def test_per_cent_have_a_decimal_below_ten_and_are_never_zero_for_a_change(
+    change: float, text: str
+) -> None:
+    assert percent(change) == text

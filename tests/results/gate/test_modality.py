@@ -48,5 +48,11 @@ def test_values_that_hardly_differ_are_one() -> None:
     assert two_values([0.0] * 12) is None
 
 
+def test_values_that_the_metric_can_not_tell_apart_are_one() -> None:
+    ticks = [0.0, 0.004] * 6
+    assert two_values(ticks) is not None
+    assert two_values(ticks, resolution=0.004) is None
+
+
 def test_few_processes_are_not_split() -> None:
     assert two_values([1.0, 2.0, 1.0, 2.0]) is None
