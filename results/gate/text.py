@@ -1,5 +1,6 @@
 """The verdict of the gate as text and Markdown."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from results import exit_status
@@ -32,10 +33,9 @@ def document(judgement: Judgement, style: Style = TEXT) -> Iterator[list[str]]:
         yield style.sentences(["Nothing was judged; --allow NAME judges all the same."])
         return
     for state in (State.REGRESSION, State.NOISY):
-        figures = judgement.of(state)
+        figures = [figure for figure in judgement.of(state) if not figure.reason]
         if figures:
             yield [*style.title(state.value), *style.table(_rows(figures), (0,))]
-            yield style.sentences(list(dict.fromkeys(f.reason for f in figures if f.reason)))
     yield style.sentences(list(_remarks(judgement)))
 
 
@@ -56,7 +56,8 @@ def verdict(judgement: Judgement) -> str:
     total = len(judgement.figures)
     count = len(judgement.of(State.REGRESSION)) or len(judgement.of(State.NOISY))
     if judgement.status == exit_status.OK:
-        return f"{word}: no regression in {total} figures"
+        noisy = f", {count} {State.NOISY.value}" if count else ""
+        return f"{word}: no regression in {total} figures{noisy}"
     return f"{word}: {count} of {total} figures"
 
 
@@ -125,11 +126,15 @@ def _remarks(judgement: Judgement) -> Iterator[str]:
     if skipped:
         yield f"Not judged: {listed([f'{_name(f)} ({f.reason})' for f in skipped])}."
     yield from _two_values(judgement.figures)
-    if judgement.of(State.NOISY):
-        yield (
-            "Too noisy: over the limit, but not told from noise. More processes (-p) narrow it;"
-            " --max METRIC=PERCENT widens the limit."
-        )
+    reasons = Counter(figure.reason for figure in judgement.of(State.NOISY))
+    for reason, count in reasons.items():
+        if reason:
+            yield f"Too noisy: {count} figures: {reason}."
+        else:
+            yield (
+                "Too noisy: over the limit, but not told from noise. More processes (-p) narrow"
+                " it; --max METRIC=PERCENT widens the limit."
+            )
 
 
 def _two_values(figures: Sequence[Judged]) -> Iterator[str]:

@@ -83,7 +83,9 @@ def test_rows_of_two_values_are_said(judged: Judge, row: Row) -> None:
 def test_few_processes_are_said_with_what_helps(judged: Judge, row: Row) -> None:
     lines = lines_of(judged(row(spread=(1, 1.01, 1)), row(spread=(1, 1, 1.01))))
     assert lines[0] == "gate: too noisy to tell: 1 of 1 figures"
-    assert "3 and 3 processes; 6 or more each are needed, with -p" in lines
+    expected = "Too noisy: 1 figures: 3 and 3 processes; 6 or more each are needed, with -p."
+    assert expected in lines
+    assert "too noisy to tell" not in lines
 
 
 def test_the_summary_has_the_scores_of_all_rows_with_their_states(mixed: Judgement) -> None:
@@ -120,3 +122,9 @@ def test_junit_has_an_error_where_files_can_not_be_compared(refused: Judgement) 
     error = suite.find("testcase/error")
     assert error is not None
     assert str(error.text).startswith("machine: ")
+
+
+def test_noise_that_was_allowed_is_said_beside_the_verdict(judged: Judge, row: Row) -> None:
+    allowing = Limits({}, {}, allow=("noise",))
+    found = judged(row(spread=WILD), row(seconds=1.15e-6, spread=WILD), allowing)
+    assert lines_of(found)[0] == "gate: ok: no regression in 1 figures, 1 too noisy to tell"
