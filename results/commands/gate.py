@@ -46,7 +46,7 @@ def add(commands: "Commands") -> None:
         type=typed(_limits),
         default=[],
         help="limits, as score=5%%,gc.*=20%% or 10%% for all; off: not judged"
-        " (default: score and score.cpu 5%%, all else 10%%)",
+        " (default: score and score.cpu 5%%, p1.00 off, all else 10%%)",
     )
     parser.add_argument(
         "--min",

@@ -29,6 +29,12 @@ def test_a_name_counts_more_than_a_pattern_and_a_pattern_more_than_the_default()
     assert [limits.limit(m) for m in ("gc.time", "gc.count", "score")] == [0.3, 0.2, 0.4]
 
 
+def test_the_slowest_call_is_luck_and_off_unless_it_is_asked_for() -> None:
+    assert Limits({}, {}).limit("p1.00") is None
+    assert Limits({}, {}).limit("p0.99") == 0.1
+    assert Limits(limits_of(pairs("p1.00=50%")), {}).limit("p1.00") == 0.5
+
+
 def test_a_metric_can_be_off() -> None:
     assert Limits(limits_of(pairs("gc.*=off")), {}).limit("gc.time") is None
 
