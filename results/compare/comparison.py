@@ -113,6 +113,11 @@ class Change:
         return self.before.mean == 0 == self.after.mean
 
     @property
+    def is_another_metric(self) -> bool:
+        """Whether the sides differ in unit or direction under one name: they can't be compared."""
+        return bool(_other_metric(self.before, self.after))
+
+    @property
     def is_unmeasured(self) -> bool:
         """No figure before and none after."""
         return self.before.sample is None and self.after.sample is None

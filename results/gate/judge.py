@@ -122,10 +122,12 @@ def _differences(
         yield found.name, found.text(total)
     if comparison.only_before:
         yield "rows", f"rows: gone are {', '.join(comparison.only_before)}"
-    gone = [c for c in comparison.changes if c.before.sample and not c.after.sample]
-    for change in gone:
-        text = f"metrics: {change.metric.name} of {change.row.name} is gone: {change.after.missing}"
-        yield "metrics", text
+    for change in comparison.changes:
+        figure = f"metrics: {change.metric.name} of {change.row.name}"
+        if change.before.sample and not change.after.sample:
+            yield "metrics", f"{figure} is gone: {change.after.missing}"
+        elif change.is_another_metric:
+            yield "metrics", f"{figure}: {change.note}"
     if floors is not None:
         yield from floors.differences(comparison.pairs[0][0])
 

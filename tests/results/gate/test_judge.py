@@ -6,9 +6,11 @@ import pyperf
 import pytest
 
 from results.errors import ResultsError
-from results.gate.judge import Judgement, State
+from results.files import read
+from results.gate.judge import Judgement, State, judge
 from results.gate.limits import Limits
 from results.gate.noise import Floor, Floors
+from results.model import Results
 
 Row = Callable[..., pyperf.Benchmark]
 Judge = Callable[..., Judgement]
@@ -130,6 +132,19 @@ def test_a_metric_that_is_gone_can_hide_a_regression(
     assert found.status == status
     assert (found.refusals + found.allowed) == (
         "metrics: gc.count of a[NONE] is gone: not recorded",
+    )
+
+
+def test_a_metric_that_became_another_can_hide_a_regression(
+    files: Callable[..., tuple[Results, Results]], row: Row
+) -> None:
+    base, head = files(row(gc_pause_max=0.5), row(spread=OTHER, gc_pause_max=0.5))
+    path = head.path
+    path.write_text(path.read_text().replace('\\"unit\\": \\"s\\"', '\\"unit\\": \\"ms\\"'))
+    found = judge(base, read(path), Limits({}, {}))
+    assert found.status == 3
+    assert found.refusals[0].startswith(
+        "metrics: gc.pause.max of a[NONE]: not the same metric: s ("
     )
 
 
