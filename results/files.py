@@ -152,8 +152,10 @@ def write_expanded(path: str | os.PathLike[str], source: str | os.PathLike[str])
 
 def _scores(path: Path) -> list[pyperf.Benchmark]:
     read(path)
-    with _open(path, "r") as file:
-        suite = pyperf.BenchmarkSuite.loads(file.read())
+    try:
+        suite = pyperf.BenchmarkSuite.loads(read_text(path))
+    except Exception as error:  # whatever pyperf makes of what it doesn't expect
+        raise ResultsError(f"{path}: pyperf can't read it: {error}") from error
     return [bench for bench in suite if schema.METRIC_KEY not in bench.get_metadata()]
 
 
