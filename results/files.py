@@ -147,7 +147,11 @@ def write_expanded(path: str | os.PathLike[str], source: str | os.PathLike[str])
     rows = read(source).rows
     if not any(row.metrics for row in rows):
         raise ResultsError(f"{source}: there is nothing to expand: its runs hold no metrics")
-    write(path, _scores(Path(source)))
+    scores = _scores(Path(source))
+    try:
+        write(path, scores)
+    except ResultsError as error:
+        raise ResultsError(f"{error} (of {source})") from error
 
 
 def _scores(path: Path) -> list[pyperf.Benchmark]:

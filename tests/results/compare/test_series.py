@@ -37,6 +37,17 @@ def test_a_total_is_an_operations_and_so_is_its_resolution(
     assert found.resolution == 1e-4 / 2048
 
 
+def test_a_total_of_several_threads_is_divided_by_the_operations_of_all(
+    make_score: Make, series_of: SeriesOf
+) -> None:
+    score = make_score(
+        loops=8, metrics={"gc.time": 0.5}, metadata={"scopestress_threads_measured": 4}
+    )
+    found = series_of(score, "gc.time")
+    assert found is not None
+    assert found.means == (0.5 / 32,) * 3
+
+
 def test_a_peak_is_the_mean_of_the_values_and_does_not_grow_with_their_number(
     make_score: Make, series_of: SeriesOf
 ) -> None:
