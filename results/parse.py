@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from results import samples, schema
+from results import pauses, samples, schema, timeline
 from results.errors import ResultsError
 from results.model import Results, Row
 from results.names import parse_name
@@ -127,6 +127,8 @@ def _row(name: str, runs: Sequence[_Run], place: str) -> Row:
         inner_loops=runs[-1].inner_loops,
         metadata=metadata,
         samples=samples.merged(calls),
+        pauses=pauses.merged([pauses.of_run(run.metadata, run.place) for run in measured]),
+        timelines=timeline.of_runs([(run.metadata, run.place) for run in measured]),
     )
 
 
