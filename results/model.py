@@ -20,8 +20,8 @@ class Row:
 
     `loops` (of each process) times `inner_loops` operations make one value. `params` holds the
     usual ones, too, if the file names them. `metadata` is what all its runs have in common.
-    `samples` are the single calls of all processes, and None where none were timed; so are `pauses`,
-    of the collector. `timelines` are one a process, and none where none were recorded.
+    `samples` are the single calls of all processes, and None where none were timed; `pauses` are
+    the collector's, likewise. `timelines` are one a process, and none where none were recorded.
     """
 
     name: str
