@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from results.commands import report
 from results.errors import ResultsError
 from results.files import read, write_expanded
 from results.show import FORMATS, show
@@ -36,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_show(commands)
     _add_expand(commands)
+    report.add(commands)
     return parser
 
 

@@ -2,7 +2,7 @@
 
 import gzip
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TextIO, cast
@@ -15,7 +15,15 @@ from results.expand import expand, tagged
 from results.model import Results
 from results.parse import parse
 
-__all__ = ["append", "check_writable", "read", "write", "write_expanded"]
+__all__ = [
+    "append",
+    "check_writable",
+    "read",
+    "write",
+    "write_bytes",
+    "write_expanded",
+    "write_text",
+]
 
 
 def read(path: str | os.PathLike[str]) -> Results:
@@ -68,10 +76,19 @@ def write(
         suite = pyperf.BenchmarkSuite(benchmarks)
     except (ResultsError, ValueError) as error:
         raise ResultsError(f"{path}: {error}") from error
-    try:
-        _write_at_once(path, suite, overwrite)
-    except OSError as error:
-        raise ResultsError(f"{path}: can't be written: {_reason(error)}") from error
+    _write_at_once(path, suite.dump, overwrite)
+
+
+def write_text(path: str | os.PathLike[str], text: str, overwrite: bool = False) -> None:
+    """Write a text as `write` does a file of results: whole or not at all."""
+    write_bytes(path, text.encode(), overwrite)
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:
+    """The same for what is no text."""
+    path = Path(path)
+    check_writable(path, overwrite)
+    _write_at_once(path, lambda file: file.buffer.write(content), overwrite)
 
 
 def append(path: str | os.PathLike[str], score_benchmarks: Sequence[pyperf.Benchmark]) -> None:
@@ -123,20 +140,22 @@ def _is_sampled(score: pyperf.Benchmark) -> bool:
     return any(samples.SAMPLES_KEY in run.get_metadata() for run in score.get_runs())
 
 
-def _write_at_once(path: Path, suite: pyperf.BenchmarkSuite, overwrite: bool) -> None:
+def _write_at_once(path: Path, dump: Callable[[TextIO], object], overwrite: bool) -> None:
     """Through a file beside it: a rename within a directory is seen whole or not at all."""
     # A link to a file stays a link, to the new one.
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with _open(temporary, "x", compressed=target.suffix == ".gz") as file:
-            suite.dump(file)
+            dump(file)
         if not overwrite:
             check_writable(path)  # somebody else may have made it meanwhile
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             temporary.unlink()
+        if isinstance(error, OSError):
+            raise ResultsError(f"{path}: can't be written: {_reason(error)}") from error
         raise
 
 

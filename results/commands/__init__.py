@@ -1,0 +1,1 @@
+"""The commands of `python -m results`, one a file: its arguments, and what it does with them."""
