@@ -15,17 +15,13 @@ PAUSES_KEY = "scopestress_gc_pauses"
 
 def of_run(metadata: Mapping[str, Any], place: str) -> Histogram | None:
     """The pauses of a run, None if nobody looked at them; ResultsError names the `place`."""
-    text = metadata.get(PAUSES_KEY)
+    text = schema.own_text(metadata, PAUSES_KEY, place, "a histogram as text")
     if text is None:
         return None
-    schema.check_schema(metadata, place, required=True)
-    place = f"{place}, {PAUSES_KEY}"
-    if not isinstance(text, str):
-        raise ResultsError(f"{place}: expected a histogram as text, found {text!r:.40}")
     try:
         return Histogram.decode(text)
     except ValueError as error:
-        raise ResultsError(f"{place}: {error}") from None
+        raise ResultsError(f"{place}, {PAUSES_KEY}: {error}") from None
 
 
 def merged(runs: Sequence[Histogram | None]) -> Histogram | None:

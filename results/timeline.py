@@ -71,13 +71,10 @@ def of_runs(runs: Sequence[tuple[Mapping[str, Any], str]]) -> tuple[Timeline, ..
 
 
 def _of_run(metadata: Mapping[str, Any], place: str) -> Timeline | None:
-    text = metadata.get(TIMELINE_KEY)
+    text = schema.own_text(metadata, TIMELINE_KEY, place)
     if text is None:
         return None
-    schema.check_schema(metadata, place, required=True)
     place = f"{place}, {TIMELINE_KEY}"
-    if not isinstance(text, str):
-        raise ResultsError(f"{place}: expected a line of JSON, found {type(text).__name__}")
     found = _object(schema.parse_json(text, place), place)
     recordings = found.get("recordings")
     if not isinstance(recordings, list) or not recordings:

@@ -32,6 +32,7 @@ class Measurement(AbstractContextManager["Measurement"]):
 
     `collect_above_s` is None where values count: then each begins without garbage of the one
     before. While loops are calibrated it is the duration (s) above which the garbage matters.
+    `timeline`: the resident memory of values that count is recorded over time.
     """
 
     def __init__(
