@@ -41,7 +41,7 @@ def named(axes: Any, names: Sequence[str]) -> None:
 
 
 def legend(axes: Any, entries: dict[str, Look], line: bool = False) -> None:
-    """Below the axes: what stands for what."""
+    """Below the axes: what stands for what; nothing without entries."""
     from matplotlib.lines import Line2D
     from matplotlib.transforms import ScaledTranslation
 
@@ -49,6 +49,8 @@ def legend(axes: Any, entries: dict[str, Look], line: bool = False) -> None:
         Line2D([], [], color=look.colour, marker=look.shape, linestyle="-" if line else "none")
         for look in entries.values()
     ]
+    if not entries:
+        return
     below = ScaledTranslation(0, _BELOW, axes.figure.dpi_scale_trans)
     # Matplotlib leaves out what begins with an underscore.
     labels = [f" {name}" if name.startswith("_") else name for name in entries]

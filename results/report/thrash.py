@@ -15,11 +15,14 @@ from results.report.series import (
     share_in_collector,
     titled,
 )
-from results.report.style import INK, looks
+from results.report.style import GREY, INK, Look, looks
 from results.words import EXCESS_BYTES, EXCESS_FACTOR, THRASHING_SHARE
 
 _HEIGHT = 3.7
 _MOST_LABELS = 8
+_MOST_LOOKS = 24
+"""Operations that can be told apart; of more, those that stand out are, and the rest is grey."""
+_OTHER = Look(GREY, "o")
 _LABEL_HEIGHT = 0.065
 """Of the height of the axes."""
 
@@ -55,23 +58,32 @@ def _panel(
     draw: Callable[[Any, Group, Sequence[Row]], None],
 ) -> Panel:
     names = ", ".join(label(row) for row in marked)
+    entries = _entries(group, marked)
     return Panel(
         titled(group.mode, title),
         lambda axes: draw(axes, group, marked),
         f"far above the others: {names}" if names else "no benchmark stands out",
-        _HEIGHT + 0.09 * len({row.operation for row in group.rows}),
+        _HEIGHT + 0.09 * len(entries),
     )
 
 
+def _entries(group: Group, marked: Sequence[Row]) -> dict[str, Look]:
+    """The legend: what an operation looks like."""
+    operations = list(dict.fromkeys(row.operation for row in group.rows))
+    if len(operations) > _MOST_LOOKS:
+        operations = list(dict.fromkeys(row.operation for row in marked))[:_MOST_LOOKS]
+    return looks(operations)
+
+
 def _draw_peaks(axes: Any, group: Group, marked: Sequence[Row]) -> None:
-    points = _scatter(axes, group, peak_mib)
+    points = _scatter(axes, group, peak_mib, marked)
     logarithmic(axes.yaxis, [y for _, _, y in points], base=2)
     axes.set_ylabel("peak RSS, MiB (logarithmic)")
     _label(axes, points, marked)
 
 
 def _draw_shares(axes: Any, group: Group, marked: Sequence[Row]) -> None:
-    points = _scatter(axes, group, lambda row: _percent(share_in_collector(row)))
+    points = _scatter(axes, group, lambda row: _percent(share_in_collector(row)), marked)
     axes.set_ylim(-4, 104)
     axes.set_ylabel("gc.time, % of the measured time")
     _label(axes, points, marked)
@@ -82,10 +94,10 @@ def _percent(share: float | None) -> float | None:
 
 
 def _scatter(
-    axes: Any, group: Group, reads: Callable[[Row], float | None]
+    axes: Any, group: Group, reads: Callable[[Row], float | None], marked: Sequence[Row]
 ) -> list[tuple[Row, float, float]]:
     scale = group.scale
-    entries = looks(row.operation for row in group.rows)
+    entries = _entries(group, marked)
     points = [
         (one.row, one.value / scale.factor, y)
         for one in group.scored
@@ -93,7 +105,7 @@ def _scatter(
     ]
     logarithmic(axes.xaxis, [x for _, x, _ in points])
     for row, x, y in points:
-        look = entries[row.operation]
+        look = entries.get(row.operation, _OTHER)
         axes.plot([x], [y], color=look.colour, marker=look.shape, markersize=8, alpha=0.85)
     axes.set_xlabel(f"score, {scale.symbol} (logarithmic)")
     legend(axes, entries)

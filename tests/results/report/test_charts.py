@@ -201,3 +201,12 @@ def test_a_picture_is_the_same_every_time(full, format, magic):
     assert content.startswith(magic)
     assert content == picture(panels, format, "full.json")
     assert b"full.json" in content
+
+
+def test_of_very_many_operations_those_that_stand_out_have_a_look(
+    results_of, make_score, quiet, thrashing
+):
+    rows = [make_score(f"r{n}[NONE]", metrics=thrashing() if n < 2 else quiet()) for n in range(30)]
+    axes = drawn(CHARTS["thrash"].panels(results_of(*rows))[0])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["r0", "r1"]
+    assert len({line.get_color() for line in axes.lines}) == 3
