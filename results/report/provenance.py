@@ -5,6 +5,10 @@ from html import escape
 from typing import Any
 
 from results.model import Results
+from results.pauses import PAUSES_KEY
+from results.samples import CLOCK_KEY, SAMPLES_KEY
+from results.schema import METRICS_KEY, PARAMS_KEY, SCHEMA_KEY
+from results.timeline import TIMELINE_KEY
 
 _PREFIX = "scopestress_"
 # Of pyperf, where ours says it better or not at all.
@@ -20,7 +24,11 @@ _OTHERS = (
     ("description", "description"),
 )
 # For programs: what they say stands elsewhere in the page.
-_LEFT_OUT = {f"{_PREFIX}{name}" for name in ("schema", "params", "metric", "unit", "sample_clock")}
+_LEFT_OUT = (
+    *(SCHEMA_KEY, PARAMS_KEY, METRICS_KEY, CLOCK_KEY),
+    *(PAUSES_KEY, SAMPLES_KEY, TIMELINE_KEY),
+)
+_HOOKS = f"{METRICS_KEY}."
 _WORDS = {"gc": "GC", "gil": "GIL", "cpu": "CPU", "thp": "THP", "gc_thresholds": "GC thresholds"}
 
 
@@ -29,7 +37,7 @@ def facts(metadata: Mapping[str, Any]) -> dict[str, str]:
     own = {
         _name(key.removeprefix(_PREFIX)): str(value)
         for key, value in metadata.items()
-        if key.startswith(_PREFIX) and key not in _LEFT_OUT
+        if key.startswith(_PREFIX) and key not in _LEFT_OUT and not key.startswith(_HOOKS)
     }
     others = {name: str(metadata[key]) for key, name in _OTHERS if metadata.get(key)}
     return {**own, **{name: value for name, value in others.items() if name not in own}}

@@ -102,6 +102,8 @@ static void note_lock_held(timeline *self)
 /* A point at every tick until it is told to end. Ticks that were missed are not made up for. */
 static void record_lock_held(timeline *self)
 {
+    /* From here on and not from the call: until a core was free for this thread, nothing happened. */
+    self->start_ns = clock_ns(CLOCK_MONOTONIC);
     uint64_t next_ns = self->start_ns;
     while (self->wanted && !self->stopping) {
         uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -151,7 +153,6 @@ void timeline_record(timeline *self)
         self->count = 0;
         self->taken = 0;
         self->cpu_ns = 0;
-        self->start_ns = clock_ns(CLOCK_MONOTONIC);
         self->wanted = true;
         pthread_cond_signal(&self->wake);
         while (!self->recording) {

@@ -22,7 +22,7 @@
 typedef struct timeline timeline;
 
 typedef struct {
-    uint64_t time_ns; /* since timeline_record */
+    uint64_t time_ns; /* since the recording began */
     uint64_t bytes;   /* resident, as /proc/self/statm has it */
 } timeline_point;
 

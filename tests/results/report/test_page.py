@@ -150,3 +150,11 @@ def test_the_page_says_the_words_and_the_notes_of_the_table(full, full_page):
     assert words(full)
     for sentence in (*words(full), *formats.notes(build(full))):
         assert sentence.replace("<", "&lt;").replace("'", "&#x27;") in full_page
+
+
+def test_figures_and_series_are_no_facts_of_provenance(results_of, make_score, quiet, full):
+    # A single process: what else differs from run to run is then common to all.
+    one = results_of(make_score(metrics=quiet(), hooks=True, processes=1))
+    expected = {"python", "kernel", "CPU", "GC thresholds", "CPUs"}
+    assert set(provenance.facts(full.metadata)) == expected
+    assert set(provenance.facts(one.metadata)) - {"date"} == expected
