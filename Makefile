@@ -21,7 +21,7 @@ lint: $(VENV)/developed
 c-checks: $(VENV)/tested
 	bash .ci/c-checks
 
-reference: $(VENV)/installed
+reference: $(VENV)/developed
 	$(BIN)/python benchmarks/reference.py
 
 build: $(VENV)/installed

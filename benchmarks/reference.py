@@ -1,8 +1,8 @@
-"""Makes results/reference/scope_close.json and, from it, the table in the README.
+"""Makes results/reference/scope_close.json and, from it, the table in the README and its picture.
 
-    python benchmarks/reference.py           # measures, then writes both
-    python benchmarks/reference.py --table   # writes the README's table from the file that is there
-    python benchmarks/reference.py --check   # exit 1 if the README's table is not the file's
+    python benchmarks/reference.py           # measures, then writes all three
+    python benchmarks/reference.py --table   # writes table and picture from the file that is there
+    python benchmarks/reference.py --check   # exit 1 if they are not made from the file
 
 Nothing in results/reference is edited by hand.
 """
@@ -10,21 +10,26 @@ Nothing in results/reference is edited by hand.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from results.files import read
+from results.files import read, write_bytes
 from results.model import Results, Row
+from results.report.charts import CHARTS
+from results.report.panel import picture
 from results.schema import SCORE
 from results.statistics import estimate
 from results.words import words
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "results" / "reference" / "scope_close.json"
+PICTURE = REFERENCE.with_suffix(".svg")
 README = ROOT / "README.md"
 BEGIN = "<!-- made by `make reference`: begin -->\n"
 END = "<!-- made by `make reference`: end -->\n"
@@ -115,12 +120,24 @@ def with_section(readme: str, results: Results) -> str:
     return before + section(results) + after
 
 
+def source() -> str:
+    """What the picture says it was made from: the content of the file, not its name."""
+    return f"sha256:{hashlib.sha256(REFERENCE.read_bytes()).hexdigest()}"
+
+
+def draw(results: Results) -> None:
+    """The thrash of an idle process: score against memory and the collector's time."""
+    calm = replace(results, rows=tuple(row for row in results.rows if row.mode == MODES[0]))
+    panels = CHARTS["thrash"].panels(calm)
+    write_bytes(PICTURE, picture(panels, "svg", source()), overwrite=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--table", action="store_true", help="only the README's table")
+    what.add_argument("--table", action="store_true", help="only the README's table and picture")
     what.add_argument("--check", action="store_true", help="only compare")
     options = parser.parse_args()
     if not (options.table or options.check):
@@ -131,9 +148,13 @@ def main() -> int:
         if old != new:
             print("the table of README.md is not that of results/reference: run `make reference`")
             return 1
-        print("the README's table is that of the reference results")
+        if not PICTURE.exists() or source() not in PICTURE.read_text():
+            print(f"{PICTURE.name} was not made from {REFERENCE.name}: run `make reference`")
+            return 1
+        print("the README's table and picture are those of the reference results")
         return 0
     README.write_text(new)
+    draw(read(REFERENCE))
     return 0
 
 

@@ -5,11 +5,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from results.commands import calibrate, compare, expand, gate, history, show
+from results.commands import calibrate, compare, expand, gate, history, report, show
 from results.errors import ResultsError
 from results.exit_status import BAD_INPUT, INTERRUPTED
 
-COMMANDS = (show, expand, compare, gate, calibrate, history)
+COMMANDS = (show, compare, gate, calibrate, history, report, expand)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyperf
 
-from results import samples, schema
+from results import pauses, samples, schema, timeline
 from results.errors import ResultsError
 from results.names import format_metric_name
 from results.schema import Figures, Metric
@@ -27,6 +27,7 @@ _FLOOR_OF_OTHERS = 1e-9
 # Facts about the measuring of the score, which took place once: with a date or a duration in
 # these runs, too, pyperf would add the times up.
 _OF_THE_SCORE = ("date", "duration", "mem_max_rss", "load_avg_1min", "uptime", "runnable_threads")
+_SERIES = (samples.SAMPLES_KEY, pauses.PAUSES_KEY, timeline.TIMELINE_KEY)
 _CALIBRATION = (
     "calibrate_loops",
     "recalibrate_loops",
@@ -90,7 +91,7 @@ def _shared_metadata(score: pyperf.Benchmark, metric: Metric) -> dict[str, Any]:
     metadata = {
         key: value
         for key, value in score.get_metadata().items()
-        if key not in (*_OF_THE_SCORE, *_CALIBRATION, samples.SAMPLES_KEY)
+        if key not in (*_OF_THE_SCORE, *_CALIBRATION, *_SERIES)
         and not key.startswith(schema.METRICS_KEY)
     }
     per_operation = "/op" if metric.extensive else ""

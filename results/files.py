@@ -147,19 +147,13 @@ def write_expanded(path: str | os.PathLike[str], source: str | os.PathLike[str])
     rows = read(source).rows
     if not any(row.metrics for row in rows):
         raise ResultsError(f"{source}: there is nothing to expand: its runs hold no metrics")
-    scores = _scores(Path(source))
-    try:
-        write(path, scores)
-    except ResultsError as error:
-        raise ResultsError(f"{error} (of {source})") from error
+    write(path, _scores(Path(source)))
 
 
 def _scores(path: Path) -> list[pyperf.Benchmark]:
     read(path)
-    try:
-        suite = pyperf.BenchmarkSuite.loads(read_text(path))
-    except Exception as error:  # whatever pyperf makes of what it doesn't expect
-        raise ResultsError(f"{path}: pyperf can't read it: {error}") from error
+    with _open(path, "r") as file:
+        suite = pyperf.BenchmarkSuite.loads(file.read())
     return [bench for bench in suite if schema.METRIC_KEY not in bench.get_metadata()]
 
 

@@ -18,6 +18,7 @@ from results.samples import CLOCK_KEY
 from results.schema import SCORE
 from results.statistics import CONFIDENCE, LEAST_PROCESSES
 from results.table import Line, State, Table
+from results.timeline import cost
 
 _CSV_CELL = ("benchmark", "mode")
 _CSV_FIGURE = (
@@ -127,6 +128,7 @@ def notes(table: Table) -> list[str]:
     if gaps:
         found.append(f"n/a: {', '.join(gaps)}: not measurable in some or all of the values.")
     found += _notes_on_samples(table)
+    found += _notes_on_timelines(table)
     reasons = _metrics_by(table, lambda line: line.figures.unsupported)
     found += [f"unsupported: {metrics}: {reason}." for reason, metrics in reasons.items()]
     remarks = _metrics_by(table, lambda line: line.figures.metric.note)
@@ -162,6 +164,19 @@ def _notes_on_samples(table: Table) -> list[str]:
     if few:
         found.append(f"n/a: {', '.join(few)}: fewer than {LEAST_BEYOND} calls took longer.")
     return found
+
+
+def _notes_on_timelines(table: Table) -> list[str]:
+    """How often resident memory was read, and what that took of the machine."""
+    rows = {line.row.name: line.row for line in table.lines if line.row.timelines}
+    costs = [share for row in rows.values() if (share := cost(row.timelines)) is not None]
+    if not costs:
+        return []
+    intervals = {timeline.interval for row in rows.values() for timeline in row.timelines}
+    every = " or ".join(f"{1e3 * interval:g}" for interval in sorted(intervals))
+    least, most = (f"{100 * share:.1f}" for share in (min(costs), max(costs)))
+    range_ = least if least == most else f"{least} to {most}"
+    return [f"timeline: resident memory every {every} ms; that took {range_} % of a core."]
 
 
 def _samples(row: Row) -> dict[str, Any]:

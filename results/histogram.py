@@ -97,11 +97,20 @@ class Histogram:
         # The highest of the bucket, as HdrHistogram has it: that many calls are surely not above.
         return (lowest_of(bucket) if not quantile else lowest_of(bucket + 1) - 1) / PER_SECOND
 
+    def middles(self) -> list[tuple[float, int]]:
+        """The seconds in the middle of each bucket, and how many calls it holds; in rising order.
+
+        None is further from its calls than half a bucket.
+        """
+        return [
+            ((lowest_of(bucket) + lowest_of(bucket + 1) - 1) / 2 / PER_SECOND, number)
+            for bucket, number in self.counts.items()
+        ]
+
     def slowest(self, above_s: float) -> tuple[int, float]:
         """How many calls took longer than that, and their share of the time of all."""
         calls, time, whole = 0, 0.0, 0.0
-        for bucket, number in self.counts.items():
-            each = (lowest_of(bucket) + lowest_of(bucket + 1) - 1) / 2 / PER_SECOND
+        for each, number in self.middles():
             whole += each * number
             if each > above_s:
                 calls += number

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from results.histogram import Histogram
 from results.samples import Samples
 from results.schema import SCORE, Figures
+from results.timeline import Timeline
 
 BASELINE = "baseline"
 """Every suite has this row: the empty operation in the same harness."""
@@ -19,7 +21,8 @@ class Row:
     `loops` (of each process) times `inner_loops` operations make one value. `params` holds the
     usual ones, too, if the file names them. `metadata` is what all its runs have in common; `date`
     is when the first of them began, as the file has it, "" where it has none. `samples` are the
-    single calls of all processes, and None where none were timed.
+    single calls of all processes, and None where none were timed; `pauses` are the collector's,
+    likewise. `timelines` are one a process, and none where none were recorded.
     """
 
     name: str
@@ -33,6 +36,8 @@ class Row:
     metadata: Mapping[str, Any]
     samples: Samples | None = None
     date: str = ""
+    pauses: Histogram | None = None
+    timelines: tuple[Timeline, ...] = ()
 
     @property
     def values(self) -> tuple[tuple[float, ...], ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from results import samples, schema
+from results import pauses, samples, schema, timeline
 from results.errors import ResultsError
 from results.model import Results, Row
 from results.names import parse_name
@@ -65,7 +65,6 @@ class _Run:
                 raise ResultsError(f"{place}: expected values above 0, found {value!r:.40}")
         self.loops = self._count("loops")
         self.inner_loops = self._count("inner_loops")
-        self._count(schema.THREADS_KEY)
 
     def _count(self, key: str) -> int:
         count = self.metadata.get(key, 1)
@@ -130,6 +129,8 @@ def _row(name: str, runs: Sequence[_Run], place: str) -> Row:
         metadata=metadata,
         samples=samples.merged(calls),
         date=min((str(run.metadata["date"]) for run in runs if "date" in run.metadata), default=""),
+        pauses=pauses.merged([pauses.of_run(run.metadata, run.place) for run in measured]),
+        timelines=timeline.of_runs([(run.metadata, run.place) for run in measured]),
     )
 
 

@@ -36,13 +36,10 @@ class Samples:
 
 def of_run(metadata: Mapping[str, Any], place: str) -> Samples | None:
     """The calls of a run, None if it was not timed call by call; ResultsError names the `place`."""
-    text = metadata.get(SAMPLES_KEY)
+    text = schema.own_text(metadata, SAMPLES_KEY, place)
     if text is None:
         return None
-    schema.check_schema(metadata, place, required=True)
     place = f"{place}, {SAMPLES_KEY}"
-    if not isinstance(text, str):
-        raise ResultsError(f"{place}: expected a line of JSON, found {type(text).__name__}")
     entry = schema.parse_json(text, place)
     if not isinstance(entry, dict):
         raise ResultsError(f"{place}: expected an object, found {type(entry).__name__}")

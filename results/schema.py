@@ -127,6 +127,19 @@ def check_schema(metadata: Mapping[str, Any], place: str, required: bool = False
         raise ResultsError(f"{place}: expected {SCHEMA_KEY} {SCHEMA}, found {version!r}")
 
 
+def own_text(
+    metadata: Mapping[str, Any], key: str, place: str, what: str = "a line of JSON"
+) -> str | None:
+    """What is stored as text under a key of ours, None where nothing is; ResultsError otherwise."""
+    text = metadata.get(key)
+    if text is None:
+        return None
+    check_schema(metadata, place, required=True)
+    if not isinstance(text, str):
+        raise ResultsError(f"{place}, {key}: expected {what}, found {type(text).__name__}")
+    return text
+
+
 def join(runs: Sequence[Mapping[str, Figures]], place: str) -> dict[str, Figures]:
     """The figures of several runs as figures of one benchmark, in the order they appear.
 

@@ -169,13 +169,13 @@ class NativeSpinners(Stress):
         self._lib.spinners_stop(spinners)
 
 
-def native_library() -> tuple[FFI, Lib]:
+def native_library(who_needs: str = "native spinners need") -> tuple[FFI, Lib]:
     """What stress._native holds; StressError that says how to build it where it is missing."""
     try:
         from stress._native import ffi, lib
     except ImportError as error:
         raise StressError(
-            f"native spinners need the extension stress._native, which is not built ({error});"
+            f"{who_needs} the extension stress._native, which is not built ({error});"
             " install cffi and run: python setup.py build_ext --inplace"
         ) from error
     return ffi, lib

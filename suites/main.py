@@ -97,12 +97,16 @@ def _manage(runner: SuiteRunner, suite: Suite) -> int:
     try:
         _check(runner)
         destination.check()
+        if runner.args.report:
+            _check_report(destination)
     except (AllocatorError, ResultsError, StressError, ValueError) as error:
         return failed(str(error), 2)
     try:
         with _stoppable():
             destination = _save(destination, suite, _measure(runner))
         _show(destination)
+        if runner.args.report:
+            _report(destination)
     except WorkerError as error:
         return failed(f"{error}; nothing was written", 1)
     except ResultsError as error:
@@ -201,3 +205,18 @@ def _show(destination: "Destination") -> None:
         sys.stdout.reconfigure(errors="replace")
     show(read(destination.path), sys.stdout, colour=wants_colour(sys.stdout))
     print(f"\nWritten to {destination.path}")
+
+
+def _check_report(destination: "Destination") -> None:
+    """ResultsError if there could be no page, before an hour of measuring."""
+    from results.report.write import check_report
+
+    check_report(destination.report)
+
+
+def _report(destination: "Destination") -> None:
+    from results.files import read
+    from results.report.write import write_report
+
+    write_report(destination.report, [read(destination.path)])
+    print(f"Report in {destination.report}")

@@ -9,7 +9,9 @@ from stress import sampler
 from stress.modes import Stress, StressMode, stressed
 from stress.probes import MetricRecord, Window, create
 from stress.probes.bystander import BystanderProbe
+from stress.probes.gc import GCProbe
 from stress.probes.rss import RSSProbe
+from stress.timeline import Recording, Timeline
 from suites.cells import Cell
 from suites.team import Team
 
@@ -30,6 +32,7 @@ class Measurement(AbstractContextManager["Measurement"]):
 
     `collect_above_s` is None where values count: then each begins without garbage of the one
     before. While loops are calibrated it is the duration (s) above which the garbage matters.
+    `timeline`: the resident memory of values that count is recorded over time.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class Measurement(AbstractContextManager["Measurement"]):
         cell: Cell,
         probes: Sequence[str],
         collect_above_s: float | None = None,
+        timeline: bool = False,
     ) -> None:
         self._cell = cell
         self._window = Window(
@@ -46,6 +50,9 @@ class Measurement(AbstractContextManager["Measurement"]):
         self._samplers = [sampler.create(cell.period) for _ in threads]
         self._samples: list[list[tuple[float, int]]] = []
         self._team = Team(cell.row, cell.work, self._samplers)
+        self._with_timeline = timeline and collect_above_s is None
+        self._recordings: list[Recording] = []
+        self.timeline: Timeline | None = None
         self._collect_above_s = collect_above_s
         self._last_s = 0.0
         self._stack = ExitStack()
@@ -54,6 +61,11 @@ class Measurement(AbstractContextManager["Measurement"]):
     def __enter__(self) -> "Measurement":
         self.stress = self._stack.enter_context(stressed(self._cell.mode, self._cell.stress))
         self._stack.callback(self._team.close)
+        if self._with_timeline:
+            self.timeline = Timeline()
+            self._stack.callback(self.timeline.close)
+            # No more the benchmark's own than a spinner is: its CPU time is left out.
+            self.stress.thread_ids = (*self.stress.thread_ids, self.timeline.thread_id)
         self._window.attach(self.stress, self._team.start())
         return self
 
@@ -81,6 +93,8 @@ class Measurement(AbstractContextManager["Measurement"]):
     def _windowed(self, loops: int) -> float:
         gc.collect()
         self._prepare(loops)
+        if self.timeline:
+            self.timeline.record()
         # Unparked inside the window: the probes' own system calls let go of the GIL, and beside
         # busy threads each could take tens of ms to get it back. What the hand-over adds to the
         # figures is about 0.3 ms of CPU time a value; the clock is inside of it.
@@ -89,6 +103,8 @@ class Measurement(AbstractContextManager["Measurement"]):
         duration = self._team.run()
         self.stress.park()
         self._window.close()
+        if self.timeline:
+            self._recordings.append(self.timeline.pause())
         self._samples.append(self._taken())
         operations = loops * self._cell.operations_per_loop
         self._window.record(duration, operations * self._cell.work.threads_measured)
@@ -113,6 +129,18 @@ class Measurement(AbstractContextManager["Measurement"]):
     def metrics(self, last: int) -> dict[str, MetricRecord]:
         """The figures of the last so many values; warm-ups come before them."""
         return self._window.metrics(last)
+
+    def pauses(self, last: int) -> list[tuple[float, int]] | None:
+        """The collector's pauses in the last so many values, as pairs of seconds and how many took
+        that long; None where no probe looks at the collector."""
+        for probe in self._window.probes:
+            if isinstance(probe, GCProbe):
+                return probe.pauses(last)
+        return None
+
+    def recordings(self, last: int) -> list[Recording]:
+        """Resident memory over time in the last so many values; none without --timeline."""
+        return self._recordings[len(self._recordings) - last :] if self.timeline else []
 
     def process_peak_rss(self) -> int | None:
         """The high-water mark of the whole process in bytes, if a probe has touched the kernel's.

@@ -62,6 +62,7 @@ _FORWARDED = (
     "param",
     "probe",
     "sample",
+    "timeline",
     "worker_environ",
 )
 
@@ -175,6 +176,16 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
         default=suite.sampled,
         help="time every single operation and print percentiles"
         + (" (always so in this suite)" if suite.sampled else ""),
+    )
+    add(
+        "--timeline",
+        action="store_true",
+        help="record the resident memory every millisecond, for the charts of a report",
+    )
+    add(
+        "--report",
+        action="store_true",
+        help="write a page with charts beside the results, too (needs matplotlib)",
     )
     add("--list", action="store_true", help="print what would run, with -v the timed code, and end")
 

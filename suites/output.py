@@ -46,6 +46,11 @@ class Destination:
         if self.append and self.path.exists():
             files.read(self.path)
 
+    @property
+    def report(self) -> Path:
+        """Where its page goes: beside it, under the same name."""
+        return self.path.with_name(self.path.name.removesuffix(".gz")).with_suffix(".html")
+
     def save(self, benchmarks: Sequence[pyperf.Benchmark]) -> None:
         """Write the file, or add to it; after a ResultsError it is as it was."""
         if self.append:

@@ -28,10 +28,11 @@ from pyperf._manager import EXIT_TIMEOUT, Manager
 from pyperf._utils import create_environ, create_pipe, popen_killer
 from pyperf._worker import WorkerProcessTask
 
-from results import samples, schema
+from results import pauses, samples, schema, timeline
 from results.histogram import Histogram
 from stress import sampler
 from stress.modes import StressMode
+from stress.timeline import decimated
 from suites import options, provenance
 from suites.allocators import Allocator
 from suites.cells import Cell, Suite
@@ -74,7 +75,9 @@ class CellTask(WorkerProcessTask):  # type: ignore[misc]
     def compute(self) -> None:
         calibrating = self.args.calibrate_loops or self.args.recalibrate_loops
         collect_above = self.args.min_time * CALIBRATION_COLLECT_SHARE if calibrating else None
-        with Measurement(self._cell, self._runner.probes, collect_above) as self._measurement:
+        with Measurement(
+            self._cell, self._runner.probes, collect_above, self.args.timeline
+        ) as self._measurement:
             super().compute()
 
     def _value(self, _: WorkerProcessTask, loops: int) -> float:
@@ -98,6 +101,8 @@ class CellTask(WorkerProcessTask):  # type: ignore[misc]
             metrics = self._measurement.metrics(len(self.values))
             metadata[schema.METRICS_KEY] = json.dumps(metrics, allow_nan=False)
             metadata.update(self._samples())
+            metadata.update(self._pauses())
+            metadata.update(self._timeline())
         peak = self._measurement.process_peak_rss()
         if peak is not None:
             metadata["mem_max_rss"] = peak
@@ -115,6 +120,24 @@ class CellTask(WorkerProcessTask):  # type: ignore[misc]
             "histogram": Histogram.of(calls).encode(),
         }
         return {samples.SAMPLES_KEY: json.dumps(entry), samples.CLOCK_KEY: str(clock)}
+
+    def _pauses(self) -> dict[str, str]:
+        """The collector's pauses within this run's values, where they were looked at."""
+        found = self._measurement.pauses(len(self.values))
+        return {} if found is None else {pauses.PAUSES_KEY: Histogram.of(found).encode()}
+
+    def _timeline(self) -> dict[str, str]:
+        """The resident memory over time in this run's values, and what it took to record it."""
+        recorder = self._measurement.timeline
+        if recorder is None:
+            return {}
+        recordings = self._measurement.recordings(len(self.values))
+        most = max(timeline.MOST_POINTS // len(recordings), timeline.LEAST_POINTS)
+        entry = timeline.entry(
+            recorder.interval_s,
+            [(decimated(one.points, most), one.taken, one.cpu_s) for one in recordings],
+        )
+        return {timeline.TIMELINE_KEY: json.dumps(entry)}
 
     def _cell_metadata(self) -> dict[str, Any]:
         """What every run must carry, the calibration run too: one without drops it for pyperf."""

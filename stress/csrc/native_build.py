@@ -6,9 +6,11 @@ drift apart.
 
 import os
 import shlex
+from glob import glob
 
 from cffi import FFI
 
+PARTS = ["spinners", "timeline"]
 FOLDER = os.path.dirname(__file__)
 WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Wshadow", "-Wno-unused-parameter"]
 CFLAGS = ["-std=c11", "-fvisibility=hidden", *shlex.split(os.environ.get("SCOPES_CFLAGS", ""))]
@@ -21,12 +23,13 @@ def declarations(header: str) -> str:
 
 
 ffibuilder = FFI()
-ffibuilder.cdef(declarations("spinners.h"))
+for part in PARTS:
+    ffibuilder.cdef(declarations(f"{part}.h"))
 ffibuilder.set_source(
     "stress._native",
-    '#include "spinners.h"',
-    sources=[os.path.join(FOLDER, "spinners.c")],
-    depends=[os.path.join(FOLDER, "spinners.h")],
+    "".join(f'#include "{part}.h"\n' for part in PARTS),
+    sources=[os.path.join(FOLDER, f"{part}.c") for part in PARTS],
+    depends=glob(os.path.join(FOLDER, "*.h")),
     include_dirs=[FOLDER],
     extra_compile_args=WARNINGS + CFLAGS,
     extra_link_args=["-pthread"],

@@ -1,10 +1,15 @@
 #include "probe_pauses.h"
 
-#include <assert.h>
+#include "probe_hdr.h"
 
-void pauses_init(pauses *self, pause_record *ring, size_t capacity)
+#include <assert.h>
+#include <string.h>
+
+void pauses_init(pauses *self, pause_record *ring, size_t capacity, uint32_t *counts)
 {
-    assert(ring != NULL && capacity > 0);
+    assert(ring != NULL && capacity > 0 && counts != NULL);
+    self->counts = counts;
+    self->counted = false;
     self->capacity = capacity;
     self->ring = ring;
     pauses_reset(self);
@@ -17,6 +22,15 @@ void pauses_reset(pauses *self)
     self->longest_ns = 0;
     self->start_ns = 0;
     self->in_pause = false;
+    pauses_forget_counts(self);
+}
+
+void pauses_forget_counts(pauses *self)
+{
+    if (self->counted) { /* else a window would begin with the clearing of what is clear */
+        memset(self->counts, 0, HDR_BUCKETS * sizeof(self->counts[0]));
+        self->counted = false;
+    }
 }
 
 void pauses_start(pauses *self, int64_t now_ns)
@@ -37,6 +51,8 @@ void pauses_stop(pauses *self, int64_t now_ns, int64_t generation)
     if (length_ns > self->longest_ns) {
         self->longest_ns = length_ns;
     }
+    self->counts[hdr_bucket(length_ns > 0 ? (uint64_t)length_ns : 0)]++;
+    self->counted = true;
     self->ring[self->count % self->capacity] = (pause_record){
         .start_ns = self->start_ns,
         .stop_ns = now_ns,

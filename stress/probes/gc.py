@@ -49,6 +49,7 @@ class GCProbe(Probe):
     def __init__(self) -> None:
         self._recorder = GCRecorder()
         self._seen = Collections(0, 0, 0)
+        self._pauses: list[list[tuple[float, int]]] = []
 
     def before(self) -> None:
         self._recorder.install()
@@ -58,4 +59,11 @@ class GCProbe(Probe):
         self._seen = Collections(*self._recorder.reading())
 
     def figures(self, duration_s: float, operations: int) -> Figures:
+        self._pauses.append(self._recorder.take())
         return gc_figures(self._seen, duration_s)
+
+    def pauses(self, last: int) -> list[tuple[float, int]]:
+        """The lengths of all collections in the last so many windows, as pairs of seconds and how
+        many took that long."""
+        windows = self._pauses[len(self._pauses) - last :]
+        return [pair for window in windows for pair in window]

@@ -152,17 +152,17 @@ def thrashing(peak_mib: float = 812, share: float = 0.41, cpu: float = 2.5e-4) -
     }
 
 
-@pytest.fixture(name="make_score")
+@pytest.fixture(name="make_score", scope="session")
 def _make_score() -> Callable[..., pyperf.Benchmark]:
     return make_score
 
 
-@pytest.fixture(name="quiet")
+@pytest.fixture(name="quiet", scope="session")
 def _quiet() -> Callable[..., dict[str, Any]]:
     return quiet
 
 
-@pytest.fixture(name="thrashing")
+@pytest.fixture(name="thrashing", scope="session")
 def _thrashing() -> Callable[..., dict[str, Any]]:
     return thrashing
 

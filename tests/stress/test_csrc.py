@@ -28,6 +28,8 @@ pytestmark = pytest.mark.skipif(
         ("test_ticks.c", "probe_ticks.c", "address,undefined"),
         ("test_spinners.c", "spinners.c", "address,undefined"),
         ("test_spinners.c", "spinners.c", "thread"),
+        ("test_timeline.c", "timeline.c", "address,undefined"),
+        ("test_timeline.c", "timeline.c", "thread"),
     ],
 )
 def test_a_c_program_holds_under_sanitizers(

@@ -206,3 +206,24 @@ def test_each_copy_of_the_module_has_state_of_its_own():
     gc.collect()
     recorder.remove()
     assert recorder.reading()[0] >= 1
+
+
+def test_the_lengths_of_all_collections_can_be_taken_once(recorder):
+    for _ in range(100):
+        gc.collect(0)
+    count, total_ns, longest_ns = recorder.reading()
+    lengths = recorder.take()
+    assert sum(number for _, number in lengths) == count == 100
+    assert lengths == sorted(lengths)
+    assert lengths[-1][0] == pytest.approx(longest_ns / 1e9, rel=1e-3, abs=1e-9)
+    summed = sum(seconds * number for seconds, number in lengths)
+    assert summed == pytest.approx(total_ns / 1e9, rel=1e-3)
+    assert recorder.take() == []
+    assert recorder.reading()[0] == 100
+
+
+def test_a_new_install_forgets_the_lengths(recorder):
+    gc.collect()
+    recorder.remove()
+    recorder.install()
+    assert recorder.take() == []

@@ -224,3 +224,36 @@ def test_single_calls_of_all_threads_are_timed(scope):
         calls = measurement.samples(1)
     operations = 2 * (work.operations_per_scope if scope == "shared" else 1)
     assert sum(count for _, count in calls) == 3 * operations
+
+
+def test_a_timeline_is_recorded_around_each_value_and_its_thread_counts_as_stress():
+    with Measurement(CELL, ("cpu",), timeline=True) as measurement:
+        assert measurement.timeline.thread_id in measurement.stress.thread_ids
+        for loops in (1, 1000, 1):
+            measurement.value(loops)
+        assert len(measurement.recordings(2)) == 2
+        assert all(len(one.points) >= 2 for one in measurement.recordings(3))
+
+
+def test_while_loops_are_sought_no_timeline_is_recorded():
+    with Measurement(CELL, (), collect_above_s=1.0, timeline=True) as measurement:
+        measurement.value(1)
+        assert measurement.timeline is None
+        assert measurement.recordings(1) == []
+
+
+def test_the_pauses_are_those_of_the_last_values():
+    with Measurement(Cell(GARBAGE, StressMode.NONE, Work()), ("gc",)) as measurement:
+        for loops in (100_000, 100_000, 1):
+            measurement.value(loops)
+        counts = [len(measurement.pauses(last)) for last in (1, 3)]
+        totals = [sum(number for _, number in measurement.pauses(last)) for last in (1, 2, 3)]
+    figures = measurement.metrics(3)["gc.count"]["values"]
+    assert totals == [sum(figures[-last:]) for last in (1, 2, 3)]
+    assert counts[0] <= counts[1]
+
+
+def test_without_a_probe_of_the_collector_there_are_no_pauses():
+    with Measurement(CELL, ("cpu",)) as measurement:
+        measurement.value(1)
+        assert measurement.pauses(1) is None

@@ -2,15 +2,20 @@
 #include "probe_pauses.h"
 
 #include "expect.h"
+#include "probe_hdr.h"
 
 enum { CAPACITY = 3 };
 
 static pause_record ring[CAPACITY];
+static uint32_t counts[HDR_BUCKETS];
 
 static pauses fresh(void)
 {
     pauses record;
-    pauses_init(&record, ring, CAPACITY);
+    for (uint32_t i = 0; i < HDR_BUCKETS; i++) {
+        counts[i] = 0;
+    }
+    pauses_init(&record, ring, CAPACITY, counts);
     return record;
 }
 
@@ -80,6 +85,47 @@ static void the_ring_keeps_the_latest_oldest_first(void)
     }
 }
 
+static uint64_t counted(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < HDR_BUCKETS; i++) {
+        sum += counts[i];
+    }
+    return sum;
+}
+
+static void the_histogram_holds_more_pauses_than_the_ring(void)
+{
+    pauses record = fresh();
+    for (int i = 0; i < 100; i++) {
+        pauses_start(&record, i * 1000000);
+        pauses_stop(&record, i * 1000000 + (i < 90 ? 700 : 500000), 0);
+    }
+    EXPECT(counted() == 100);
+    EXPECT(counts[hdr_bucket(700)] == 90 && counts[hdr_bucket(500000)] == 10);
+}
+
+static void a_reset_and_a_reader_forget_the_histogram(void)
+{
+    pauses record = fresh();
+    pauses_start(&record, 0);
+    pauses_stop(&record, 900, 0);
+    pauses_forget_counts(&record);
+    EXPECT(counted() == 0 && record.count == 1);
+    pauses_start(&record, 1000);
+    pauses_stop(&record, 1900, 0);
+    pauses_reset(&record);
+    EXPECT(counted() == 0 && record.count == 0);
+}
+
+static void a_clock_that_steps_back_is_a_pause_of_nothing(void)
+{
+    pauses record = fresh();
+    pauses_start(&record, 500);
+    pauses_stop(&record, 400, 0);
+    EXPECT(counts[0] == 1);
+}
+
 int main(void)
 {
     a_fresh_record_is_empty();
@@ -88,5 +134,8 @@ int main(void)
     a_pause_begun_before_a_reset_is_forgotten();
     sums_and_maximum_outlive_the_ring();
     the_ring_keeps_the_latest_oldest_first();
+    the_histogram_holds_more_pauses_than_the_ring();
+    a_reset_and_a_reader_forget_the_histogram();
+    a_clock_that_steps_back_is_a_pause_of_nothing();
     return 0;
 }
