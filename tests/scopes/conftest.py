@@ -134,14 +134,14 @@ def in_child():
 def in_another_interpreter():
     """Source that runs code, and something before it, in a new interpreter of its process."""
 
-    def source(code, before=""):
+    def source(code, before="", isolated=False):
         return textwrap.dedent(f"""
             try:
                 import _interpreters as interpreters
-                number = interpreters.create("legacy")
+                number = interpreters.create("isolated" if {isolated} else "legacy")
             except ImportError:
                 import _xxsubinterpreters as interpreters
-                number = interpreters.create(isolated=False)
+                number = interpreters.create(isolated={isolated})
             {before}
             interpreters.run_string(number, {code!r})
             interpreters.destroy(number)

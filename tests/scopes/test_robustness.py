@@ -308,7 +308,7 @@ def test_a_close_that_fails_with_an_exception_that_can_not_be_shown_is_noted(in_
 def test_children_forked_while_a_thread_opens_and_closes_end_well(in_child):
     said = in_child(
         """
-        import gc, os, signal, threading
+        import gc, os, signal, threading, time
         import scopes
         scopes.set_cache_limit(0)
         stop = threading.Event()
@@ -323,22 +323,25 @@ def test_children_forked_while_a_thread_opens_and_closes_end_well(in_child):
         kept = scopes.SharedScope()
         segment = kept.allocate(5000)
         segment.fill(7)
-        ended = set()
+        ended, seconds = set(), []
         for _ in range(200):
+            begin = time.monotonic()
             pid = os.fork()
             if pid == 0:
-                signal.alarm(10)
+                signal.alarm(20)
                 with scopes.SharedScope() as scope:
                     scope.allocate(100)
                 gc.collect()
                 now = scopes.statistics()
                 os._exit(0 if (now.live_bytes, now.open_scopes, segment[9]) == (0, 0, 7) else 1)
             ended.add(os.waitpid(pid, 0)[1])
+            seconds.append(time.monotonic() - begin)
         stop.set(); thread.join()
-        print(ended, bytes(segment) == b"\\7" * 5000)
+        # A child that hangs is ended by its alarm; a few may wait long where the machine is busy.
+        print(ended, bytes(segment) == b"\\7" * 5000, sorted(seconds)[190] < 2)
         kept.close()
         """,
         "-W",
         "ignore",
     )
-    assert said == "{0} True"
+    assert said == "{0} True True"
