@@ -249,6 +249,15 @@ def on_thread():
 
 
 @pytest.fixture
+def switch_often():
+    """Threads under the GIL take turns a thousand times as often as usual."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(5e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.fixture
 def together():
     """Runs functions on a thread each, which start at once; the exceptions they ended with."""
 

@@ -12,6 +12,8 @@ import pytest
 
 SEED = int(os.environ.get("SCOPES_SEED", "1"))
 
+#: What the others print in the end.
+NOTHING = "at the end 0 live bytes, 0 open scopes"
 #: What no arguments get through to, or hardly any, or none where there is no cffi.
 REFUSED = {"Scope", "Segment", "__delitem__", "__lt__", "__le__", "__gt__", "__ge__"}
 REFUSED |= {"__release_buffer__", "cdata"}
@@ -52,23 +54,14 @@ def test_hostile_arguments_for_a_minute(program, capsys):
     assert sums["returned"] > 0
 
 
-def test_threads_use_a_scope_while_one_of_them_closes_it(program):
-    assert "at the end 0 live bytes, 0 open scopes" in program("race.py", rounds=100, seed=SEED)
+@pytest.mark.parametrize(("name", "rounds"), [("race.py", 100), ("soak.py", 2)])
+def test_threads_leave_nothing_behind(program, name, rounds):
+    assert NOTHING in program(name, rounds=rounds, seed=SEED)
 
 
 @pytest.mark.long
-def test_threads_use_a_scope_while_one_of_them_closes_it_for_a_minute(program, capsys):
-    said = program("race.py", seconds=seconds("RACE", 60), seed=SEED)
+@pytest.mark.parametrize(("name", "usual"), [("race.py", 60), ("soak.py", 600)])
+def test_threads_that_go_on_for_long_leave_nothing_behind(program, capsys, name, usual):
+    said = program(name, seconds=seconds(name.removesuffix(".py").upper(), usual), seed=SEED)
     show(capsys, said)
-    assert "at the end 0 live bytes, 0 open scopes" in said
-
-
-def test_random_programs_leave_nothing_behind(program):
-    assert "at the end 0 live bytes, 0 open scopes" in program("soak.py", rounds=2, seed=SEED)
-
-
-@pytest.mark.long
-def test_random_programs_for_ten_minutes_leave_nothing_behind(program, capsys):
-    said = program("soak.py", seconds=seconds("SOAK", 600), seed=SEED)
-    show(capsys, said)
-    assert "at the end 0 live bytes, 0 open scopes" in said
+    assert NOTHING in said

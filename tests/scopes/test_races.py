@@ -18,7 +18,10 @@ BYTE = 7
 BUDGET = 64 * 2**20
 ADDRESS = 4096  # adopted with no bytes: nothing is read there
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("switch_often"),
+]
 
 
 class Owner:
@@ -284,12 +287,8 @@ def races():
 
 
 @pytest.fixture(autouse=True)
-def switch_often():
-    """Threads under the GIL take turns a thousand times as often as usual."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(5e-6)
+def usual_budget():
     yield
-    sys.setswitchinterval(before)
     scopes.set_implicit_budget(BUDGET)
 
 
