@@ -64,8 +64,10 @@ int errors_add(PyObject *module, core_state *state)
 
 int raise_closed(core_state *state, scope_object *scope)
 {
+    /* Open still where the collector has come to adopted memory before it comes to the scope. */
     PyErr_Format(error_class(state->closed_error), "the %s scope at %p is %s",
-                 scope_kind_name(scope), (void *)scope, scope_state_name(scope));
+                 scope_kind_name(scope), (void *)scope,
+                 scope_state(scope) == STATE_OPEN ? "being collected" : scope_state_name(scope));
     return -1;
 }
 
