@@ -12,12 +12,14 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import random
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import public_api
 from calls import arguments_of
@@ -93,6 +95,8 @@ class Fuzzer:
         except (*documented, MischiefError, Escape):
             count["raised"] += 1
         except BaseException as error:
+            if world.is_child and isinstance(error, scopes.ScopeError):
+                return  # what it inherited takes nothing new
             error.add_note(f"call {self.made}: {name} with {[*map(type, args)]} {[*kwargs]}")
             raise
         else:
@@ -106,6 +110,10 @@ class Fuzzer:
         order = self.rng.choices(self.names, k=WORLD_CALLS)
         for name in order:
             self.call(world, arguments, name)
+            if world.is_child:
+                end_child(world)
+        if world.failed_children:
+            raise AssertionError(f"children up to call {self.made}: {world.failed_children}")
         world.end()
         del world, arguments
         self.nothing_is_left()
@@ -121,6 +129,14 @@ class Fuzzer:
             raise AssertionError(f"unraisable up to call {self.made}: {self.unraisable}")
         if hasattr(_core, "check"):
             _core.check()
+
+
+def end_child(world: World) -> NoReturn:
+    """Lets go of what was inherited, and ends."""
+    world.end()
+    gc.collect()
+    now = scopes.statistics()
+    os._exit(0 if (now.live_bytes, now.open_scopes) == (0, 0) else 2)
 
 
 def touch(target: Any, attribute: str, args: tuple[Any, ...]) -> Any:
@@ -151,8 +167,15 @@ def main() -> None:
     warnings.simplefilter("ignore")
     fuzzer = Fuzzer(given.seed, given.verbose_from)
     end = time.monotonic() + given.seconds
+    parent = os.getpid()
     while fuzzer.made < given.calls and time.monotonic() < end:
-        fuzzer.live()
+        try:
+            fuzzer.live()
+        except BaseException:
+            if os.getpid() == parent:
+                raise
+            traceback.print_exc()
+            os._exit(1)
     print(f"{fuzzer.made} calls, seed {given.seed}", file=sys.stderr)
     print(json.dumps(fuzzer.counts))
 

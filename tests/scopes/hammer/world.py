@@ -5,7 +5,9 @@ from __future__ import annotations
 import array
 import ctypes
 import gc
+import os
 import random
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -22,6 +24,10 @@ DEPTH = 3
 SIZES = (0, 1, 7, 16, 64, 255, 256, 1000, 4096, 16_384, 16_385, 65_536, 65_537, 2**20)
 NO_SIZES = (-1, -(2**63), 2**47, 2**48 + 1, 2**62, 2**63 - 1, 2**63, 2**64, 2**200)
 FOREIGN_BYTES = 4096
+#: How often mischief that could fork does: it takes a hundred times as long as other mischief.
+FORKS = 0.1
+#: A child that takes longer hangs.
+CHILD_SECONDS = 60
 
 
 #: What calls of scopes and of callbacks raise for good reason.
@@ -47,11 +53,17 @@ class Node:
         self.me, self.held = self, held
 
 
+def is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
 class World:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.depth = 0
         self.has_little_room = False  # a thread could not start, and would be waited for
+        self.is_child = False  # of a fork in the middle of a call, which it finishes
+        self.failed_children: list[int] = []
         self.foreign = ctypes.create_string_buffer(FOREIGN_BYTES)
         self.base = ctypes.addressof(self.foreign)
         self.scopes: list[scopes.Scope] = []
@@ -249,6 +261,17 @@ class World:
             thread.start()
             thread.join()
 
+    def fork(self) -> None:
+        """Has a child finish the call that is under way, and waits for it."""
+        if self.is_child or self.rng.random() > FORKS or not is_main_thread():
+            return
+        child = os.fork()
+        if child == 0:
+            self.is_child = True
+            signal.alarm(CHILD_SECONDS)
+        elif (status := os.waitpid(child, 0)[1]) != 0:
+            self.failed_children.append(os.waitstatus_to_exitcode(status))
+
     def limits(self) -> None:
         rng = self.rng
         scopes.set_limit(rng.choice([None, 0, 2**20]))
@@ -287,6 +310,7 @@ MISCHIEF: list[Callable[[World], None]] = [
     World.collect,
     World.knot,
     World.elsewhere,
+    World.fork,
     World.limits,
     World.raise_,
     World.open,
