@@ -75,8 +75,7 @@ def test_another_interpreter_of_the_process_is_refused(in_child, in_another_inte
     # Isolated ones have a GIL of their own from Python 3.12 on.
     said = in_child(
         in_another_interpreter(
-            "try: import scopes
-except ImportError as error: print(error)", isolated=isolated
+            "try: import scopes\nexcept ImportError as error: print(error)", isolated=isolated
         )
     )
     assert said in (
