@@ -213,6 +213,29 @@ def test_the_wrong_thread_is_told_whatever_became_of_threading_enumerate(in_chil
     assert said == "True"
 
 
+@pytest.mark.parametrize("name", ["Shy('shy')", "Shy"])
+def test_the_wrong_thread_is_told_though_its_name_can_not_be_shown(in_child, name):
+    said = in_child(f"""
+        import threading
+        from scopes import ConfinedScope, WrongThreadError
+        class Shy(str):
+            def __str__(self):
+                raise KeyError
+            __repr__ = __format__ = __str__
+        class Thread(threading.Thread):
+            name = {name}
+        scope = ConfinedScope()
+        def use():
+            try:
+                scope.allocate(1)
+            except WrongThreadError as error:
+                print("(shy) uses it" in str(error), "(unknown) uses it" in str(error))
+        thread = Thread(target=use)
+        thread.start(); thread.join(); scope.close()
+    """)
+    assert said == ("True False" if "(" in name else "False True")
+
+
 def test_what_the_collector_shows_of_a_scope_can_not_be_changed(in_child):
     said = in_child("""
         import gc
