@@ -65,8 +65,10 @@ int errors_add(PyObject *module, core_state *state)
 
 int raise_closed(core_state *state, scope_object *scope)
 {
+    /* Open still where the collector has come to adopted memory before it comes to the scope. */
     PyErr_Format(error_class(state->closed_error), "the %s scope at %p is %s",
-                 scope_kind_name(scope), (void *)scope, scope_state_name(scope));
+                 scope_kind_name(scope), (void *)scope,
+                 scope_state(scope) == STATE_OPEN ? "being collected" : scope_state_name(scope));
     return -1;
 }
 
@@ -86,6 +88,8 @@ static PyObject *name_if(PyObject *thread, unsigned long ident)
     PyObject *name = NULL;
     if (found != NULL && PyLong_Check(found) && PyLong_AsUnsignedLong(found) == ident)
         name = PyObject_GetAttrString(thread, "name");
+    if (name != NULL && !PyUnicode_Check(name))
+        Py_CLEAR(name);
     Py_XDECREF(found);
     PyErr_Clear();
     return name;
@@ -117,8 +121,8 @@ int raise_wrong_thread(core_state *state, scope_object *scope)
     PyObject *found = expected != NULL ? thread_name(PyThread_get_thread_ident()) : NULL;
     if (expected != NULL && found != NULL)
         PyErr_Format(error_class(state->thread_error),
-                     "the confined scope at %p belongs to thread %lu (%S), "
-                     "but thread %lu (%S) uses it: use a SharedScope for several threads",
+                     "the confined scope at %p belongs to thread %lu (%U), "
+                     "but thread %lu (%U) uses it: use a SharedScope for several threads",
                      (void *)scope, scope->thread, expected, PyThread_get_thread_ident(), found);
     Py_XDECREF(expected);
     Py_XDECREF(found);

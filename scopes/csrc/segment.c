@@ -125,10 +125,18 @@ static void segment_dealloc(PyObject *self)
 
 /* ---- exports --------------------------------------------------------------------------------- */
 
+/* True once adopted memory may be gone: while the scope is closing, or before the collector closes it. */
+static inline int is_released(segment_object *segment)
+{
+    return segment->adoption != NULL && adoption_is_released(segment->adoption);
+}
+
 static inline int export_lock_held(segment_object *segment)
 {
     scope_object *scope = segment->scope;
     uint64_t found = word_get(&scope->state);
+    if (SCOPES_UNLIKELY(is_released(segment)))
+        return -1;
     do {
         if ((found & STATE_MASK) != STATE_OPEN)
             return -1;
@@ -203,8 +211,7 @@ int segment_check(segment_object *segment)
     scope_object *scope = segment->scope;
     if (SCOPES_UNLIKELY(scope_wrong_thread(scope)))
         return raise_wrong_thread(segment->core, scope);
-    if (SCOPES_UNLIKELY(scope_state(scope) == STATE_CLOSED ||
-                        (segment->adoption != NULL && adoption_is_released(segment->adoption))))
+    if (SCOPES_UNLIKELY(scope_state(scope) == STATE_CLOSED || is_released(segment)))
         return raise_closed(segment->core, scope);
     return 0;
 }

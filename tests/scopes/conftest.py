@@ -21,6 +21,7 @@ import scopes
 EXPLICIT = {"confined": scopes.ConfinedScope, "shared": scopes.SharedScope}
 ALL = EXPLICIT | {"implicit": scopes.ImplicitScope}
 CACHE_LIMIT = 64 * 2**20
+HAMMER = Path(__file__).parent / "hammer"
 
 #: What stands for a part of a message that differs from run to run.
 WILDCARDS = {"ADDRESS": r"0x[0-9a-f]+", "NUMBER": r"\d+", "ANYTHING": ".*"}
@@ -113,21 +114,26 @@ def whole():
     return make
 
 
+def run_python(*args, env=None, timeout=60):
+    """Runs a new interpreter that finds the scopes of this one; its result."""
+    found = Path(scopes.__file__).parents[1]
+    path = os.pathsep.join(filter(None, [str(found), os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        [sys.executable, *args],
+        env=os.environ | {"PYTHONPATH": path, "PYTHONFAULTHANDLER": "1"} | (env or {}),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
 @pytest.fixture
 def in_child():
     """Runs code in a new interpreter, asserts that it ends well, and returns what it printed."""
-    found = Path(scopes.__file__).parents[1]
 
     def run(code, *options, status=0, env=None, stderr=""):
-        path = os.pathsep.join(filter(None, [str(found), os.environ.get("PYTHONPATH")]))
-        done = subprocess.run(
-            [sys.executable, *options, "-c", textwrap.dedent(code)],
-            env=os.environ | {"PYTHONPATH": path, "PYTHONFAULTHANDLER": "1"} | (env or {}),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = run_python(*options, "-c", textwrap.dedent(code), env=env)
         assert (done.returncode, done.stderr) == (status, stderr)
         return done.stdout.strip()
 
@@ -138,14 +144,14 @@ def in_child():
 def in_another_interpreter():
     """Source that runs code, and something before it, in a new interpreter of its process."""
 
-    def source(code, before=""):
+    def source(code, before="", isolated=False):
         return textwrap.dedent(f"""
             try:
                 import _interpreters as interpreters
-                number = interpreters.create("legacy")
+                number = interpreters.create("isolated" if {isolated} else "legacy")
             except ImportError:
                 import _xxsubinterpreters as interpreters
-                number = interpreters.create(isolated=False)
+                number = interpreters.create(isolated={isolated})
             {before}
             interpreters.run_string(number, {code!r})
             interpreters.destroy(number)
@@ -173,6 +179,20 @@ def forked():
                 os._exit(status)
         _, status = os.waitpid(child, 0)
         assert os.waitstatus_to_exitcode(status) == 0
+
+    return run
+
+
+@pytest.fixture
+def program():
+    """Runs a program of hammer/ as in_child runs code, whatever it says on stderr."""
+
+    def run(name, **options):
+        seconds = float(options.get("seconds", 0))
+        given = [f"--{option}={value}" for option, value in options.items()]
+        done = run_python(str(HAMMER / name), *given, timeout=2 * seconds + 120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     return run
 
@@ -253,6 +273,15 @@ def without_frames():
         return found.pop()
 
     return run
+
+
+@pytest.fixture
+def switch_often():
+    """Threads under the GIL take turns a thousand times as often as usual."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(5e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.fixture

@@ -295,3 +295,18 @@ def test_released_memory_can_not_be_reached_while_the_scope_is_closing(in_child,
         scope.close()
         print(refused)
     """) == ("1" if kind_of_use == "own" else "6")
+
+
+@pytest.mark.parametrize("use", [memoryview, lambda s: s.pin().__enter__(), lambda s: s[0]])
+def test_memory_that_a_finalizer_released_is_out_of_reach_though_the_scope_is_open(
+    scope, foreign, whole, use
+):
+    # In a cycle without the GIL, the collector may come to it first, then to what uses it.
+    released = []
+    segment = scope.adopt(foreign[1], 16, released.append)
+    (adoption,) = [o for o in gc.get_referents(segment) if type(o).__name__ == "Adoption"]
+    adoption.__del__()
+    message = f"the {scope.kind} scope at ADDRESS is being collected"
+    with pytest.raises(scopes.ScopeClosedError, match=whole(message)):
+        use(segment)
+    assert released == [foreign[1]]

@@ -84,3 +84,69 @@ def test_the_module_can_be_imported_again_after_its_scopes_were_used(in_child):
     """)
         == "0"
     )
+
+
+# ---- threads that go on --------------------------------------------------------------------------
+
+DAEMONS = {
+    "reading": "segment[0]; bytes(segment[0:8]); segment == b'other'",
+    "exporting": "memoryview(segment).release(); segment.pin().__enter__()",
+    "allocating": "scopes.ImplicitScope().allocate(1000).fill(1); shared.allocate(10)",
+    "closing": "with scopes.ConfinedScope() as scope: scope.allocate(1000).fill(1)",
+    "unmapping": "with scopes.SharedScope() as scope: scope.allocate(2**25)[0] = 1",
+    "callbacks": "with scopes.SharedScope() as scope: scope.callback(str, scope.allocate(10))",
+    "adopting": "with scopes.SharedScope() as scope: scope.adopt(4096, 0, str)",
+    "owners": "owner = {1}; scopes.ImplicitScope(owner=owner); scopes.account(owner, 9)",
+    "collecting": "scope = scopes.ImplicitScope(); scope.callback(str, scope.allocate(100_000))",
+    "refused": "try: confined.allocate(1)\n    except scopes.WrongThreadError: pass",
+    "settings": "scopes.trim(); scopes.set_cache_limit(0); scopes.statistics()",
+}
+
+
+def exit_beside(daemon):
+    return f"""
+import threading
+import scopes
+scopes.set_cache_limit(0)
+scopes.set_implicit_budget(1_000_000)
+shared, confined = scopes.SharedScope(), scopes.ConfinedScope()
+segment = shared.allocate(1000)
+all_are_busy = threading.Barrier(5)
+
+def use():
+    {daemon}
+
+def run():
+    use()
+    all_are_busy.wait()
+    while True:
+        use()
+
+for _ in range(4):
+    threading.Thread(target=run, daemon=True).start()
+all_are_busy.wait()
+for _ in range(50):
+    use()
+"""
+
+
+@pytest.mark.parametrize("starts", [3, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("daemon", DAEMONS.values(), ids=DAEMONS)
+def test_the_interpreter_exits_quietly_beside_threads_that_go_on(in_child, daemon, starts):
+    for _ in range(starts):
+        assert in_child(exit_beside(daemon)) == ""
+
+
+def test_a_callback_that_raises_at_exit_is_unraisable_exactly_once(in_child):
+    said = in_child("""
+        import os, sys
+        sys.unraisablehook = lambda seen, write=os.write: write(1, repr(seen.exc_value).encode())
+        import scopes
+        scope = scopes.ImplicitScope()
+        scope.callback(os.write, 1, b" ran")
+        scope.callback(int, "a")
+        cycle = [scope, scope.allocate(10), memoryview(scope.allocate(10))]
+        cycle.append(cycle)
+        del scope, cycle
+    """)
+    assert said == """ValueError("invalid literal for int() with base 10: 'a'") ran"""

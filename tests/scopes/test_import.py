@@ -70,9 +70,13 @@ def test_other_systems_are_told_what_is_missing(in_child):
     )
 
 
-def test_another_interpreter_of_the_process_is_refused(in_child, in_another_interpreter):
+@pytest.mark.parametrize("isolated", [False, True], ids=["the same GIL", "its own GIL"])
+def test_another_interpreter_of_the_process_is_refused(in_child, in_another_interpreter, isolated):
+    # Isolated ones have a GIL of their own from Python 3.12 on.
     said = in_child(
-        in_another_interpreter("try: import scopes\nexcept ImportError as error: print(error)")
+        in_another_interpreter(
+            "try: import scopes\nexcept ImportError as error: print(error)", isolated=isolated
+        )
     )
     assert said in (
         "scopes works in the main interpreter only: its memory belongs to the process",

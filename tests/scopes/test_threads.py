@@ -2,7 +2,6 @@
 
 import itertools
 import queue
-import sys
 import threading
 
 import pytest
@@ -12,13 +11,7 @@ import scopes
 THREADS = 8
 
 
-@pytest.fixture(autouse=True)
-def switch_often():
-    """Threads under the GIL take turns a thousand times as often as usual."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(5e-6)
-    yield
-    sys.setswitchinterval(before)
+pytestmark = pytest.mark.usefixtures("switch_often")
 
 
 def figures():

@@ -83,6 +83,21 @@ def test_exports_left_by_a_body_that_raised_are_deferred(explicit):
     assert scopes.statistics().deferred_bytes == before
 
 
+def test_an_export_that_only_the_traceback_of_the_body_holds_goes_with_it(explicit):
+    before = scopes.statistics().deferred_bytes
+
+    def body(scope):
+        view = memoryview(scope.allocate(2**20))
+        raise KeyError(len(view))
+
+    with pytest.raises(KeyError) as caught, explicit() as scope:
+        body(scope)
+    assert scopes.statistics().deferred_bytes - before == 2**20
+    caught.value.with_traceback(None)
+    del caught
+    assert scopes.statistics().deferred_bytes == before
+
+
 def test_the_callbacks_run_when_the_body_raised_with_exports(explicit):
     ran = []
     with pytest.raises(KeyError), explicit() as scope:

@@ -144,6 +144,18 @@ def test_a_second_run_is_appended(suite, tmp_path):
     assert score.get_nrun() == 2
 
 
+def test_time_and_peak_of_two_periods_stand_in_one_table(suite):
+    for every in ("4", "8"):
+        options = ("--only", "systemgc", "--mode", "none", "--collect-every", every)
+        done = suite(*options, "--append", "a.json", *suite.smallest)
+        assert done.returncode == 0, done.stderr
+    name = "implicit_close_systemgc"
+    rows = [line.split()[:3] for line in done.stdout.splitlines() if line.startswith(name)]
+    for every in ("4", "8"):
+        for metric in ("", ":gc.time", ":rss.peak", ":native.peak"):
+            assert [name + metric, "NONE", every] in rows
+
+
 def test_a_calibrating_run_is_tagged_and_has_no_figures(suite, tmp_path):
     done = suite("--only", "^base", "--mode", "none", "-p1", "-n2", "--min-time=1e-5", "-oa.json")
     assert done.returncode == 0, done.stderr
