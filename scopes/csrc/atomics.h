@@ -127,7 +127,7 @@ static inline int word_replace(word *w, uint64_t *expected, uint64_t desired)
                                                  memory_order_acquire);
 #else
     uint64_t found = word_get(w);
-    if (found != *expected) { /* untaken: under the GIL nobody comes between */
+    if (found != *expected) {
         *expected = found;
         return 0;
     }

@@ -65,10 +65,10 @@ static int attach(core_state *state, scope_object *scope, scope_origin *origin)
     int is_first;
     SCOPE_LOCK(scope);
     is_first = scope->origin == NULL;
-    if (is_first)
+    if (is_first) /* untaken: under the GIL nobody comes between */
         scope->origin = origin;
     SCOPE_UNLOCK();
-    if (is_first && !scope_is_inherited(scope)) {
+    if (is_first && !scope_is_inherited(scope)) { /* untaken: as above */
         process_lock();
         list_append(&state->origins, &origin->link);
         process_unlock();
@@ -121,7 +121,7 @@ static int ensure_origin(core_state *state, scope_object *scope)
     scope_origin *origin = new_origin(scope);
     if (origin == NULL)
         return -1;
-    if (!attach(state, scope, origin))
+    if (!attach(state, scope, origin)) /* untaken: under the GIL nobody comes between */
         free_origin(origin); /* another thread was faster */
     return 0;
 }
@@ -149,7 +149,7 @@ void debug_link_export_lock_held(export_origin *origin)
 
 void debug_end_export_lock_held(export_origin *origin)
 {
-    if (scope_has_list(origin->segment->scope))
+    if (scope_has_list(origin->segment->scope)) /* untaken: with a GIL, always */
         list_remove(&origin->link);
     debug_free_export(origin);
 }

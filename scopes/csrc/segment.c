@@ -176,6 +176,7 @@ int segment_export(core_state *state, segment_object *segment, export_origin **o
     *origin = NULL;
     if (SCOPES_UNLIKELY(scope_wrong_thread(scope)))
         return raise_wrong_thread(state, scope);
+    /* untaken: with a GIL, the list is always kept */
     if (SCOPES_UNLIKELY(debug_is_on(state)) && scope_has_list(scope))
         return export_with_origin(state, segment, origin);
     SCOPE_LOCK(scope);

@@ -16,10 +16,10 @@
 #define END_NO_COLLECTION }
 #endif
 
-/* Takes over the item, which may be NULL after a failure; the list becomes NULL with one. */
+/* Takes over the item, which may be NULL after a failure; the list, which is none yet, becomes NULL then. */
 static void append(PyObject **list, PyObject *item)
 {
-    if (*list != NULL && (item == NULL || PyList_Append(*list, item) < 0))
+    if (item == NULL || PyList_Append(*list, item) < 0)
         Py_CLEAR(*list);
     Py_XDECREF(item);
 }
@@ -141,7 +141,7 @@ static PyObject *listed(core_state *state, int64_t *open)
     for (origin_link *at = state->origins.next; at != &state->origins; at = at->next) {
         scope_origin *origin = (scope_origin *)at;
         *open += scope_state(origin->scope) != STATE_CLOSED;
-        if (filled < room)
+        if (filled < room) /* untaken: under the GIL nobody comes between */
             PyList_SET_ITEM(list, filled++, Py_NewRef(origin->reference));
     }
     process_unlock();

@@ -1,9 +1,11 @@
 """scopes.dump(): what is open, in words."""
 
+import gc
 import io
 import re
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -340,3 +342,24 @@ def test_scopes_open_at_exit_do_no_harm(in_child):
         "ignore",
     )
     assert said == "ends"
+
+
+def test_it_tells_all_where_the_collector_is_off(explicit_scope):
+    gc.disable()
+    try:
+        assert block(explicit_scope)[0].startswith(explicit_scope.kind)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_scope_that_is_being_freed_is_left_out(kind):
+    scope = kind()
+    address = id(scope)
+    getattr(scope, "close", bool)()
+    seen = []
+    watch = weakref.ref(scope, lambda _: seen.extend(dumped()))
+    del scope
+    assert watch() is None
+    assert seen
+    assert not [line for line in seen if f"{address:#x}" in line]

@@ -45,9 +45,17 @@ def test_two_ways_to_the_same_clock_agree():
 
 
 def test_user_time_is_no_more_than_user_and_kernel_time():
-    tick_ns = round(cpu.TICK_S * 1e9)
-    for _ in steps(time.thread_time_ns):
-        assert cpu.thread_user_time_ns() <= time.thread_time_ns() + tick_ns
+    excess = []
+
+    def read():
+        for _ in steps(time.thread_time_ns):
+            excess.append(cpu.thread_user_time_ns() - time.thread_time_ns())
+
+    # A new thread: the ticks that fall on one by chance add up over its life.
+    thread = threading.Thread(target=read)
+    thread.start()
+    thread.join()
+    assert max(excess) <= 2 * round(cpu.TICK_S * 1e9)
 
 
 def test_fineness_is_what_steps_have_in_common_and_the_smallest():
