@@ -7,12 +7,17 @@ from typing import Any
 
 import pyperf
 import pytest
+from hypothesis import settings
 
 from results.files import read, write
 from results.histogram import Histogram
 from results.model import Results
 
 MIB = 2**20
+
+# A deadline of 200 ms is about the machine, and not about what is tested.
+settings.register_profile("project", deadline=None)
+settings.load_profile("project")
 
 KINDS = {
     "score.cpu": {"unit": "s/op", "agg": "mean", "better": "lower", "floor": 1e-9},

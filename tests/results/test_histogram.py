@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from results.histogram import (
@@ -97,7 +97,6 @@ def test_what_is_written_is_read_again(counts: dict[int, int]) -> None:
     assert Histogram.decode(found.encode()) == found
 
 
-@settings(deadline=None)  # the other library makes a count for each bucket
 @given(VALUES)
 def test_hdrhistogram_reads_the_same_from_the_text(values: list[int]) -> None:
     theirs = pytest.importorskip("hdrh.histogram").HdrHistogram
