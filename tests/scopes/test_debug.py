@@ -267,41 +267,6 @@ def test_a_scope_that_was_opened_while_it_was_off_has_no_opening_in_its_warning(
         box.clear()
 
 
-def test_lines_count_as_one_place_where_file_and_function_are_the_same(without_frames):
-    scope = scopes.SharedScope()
-    segment = scope.allocate(64)
-    source = "def take(s): return memoryview(s)\n"
-
-    def take(file, name):
-        names = {}
-        exec(compile(source.replace("take", name), file, "exec"), names)
-        return names[name](segment)
-
-    found = [take("a.py", "take"), without_frames(memoryview, segment), take("b.py", "take")]
-    found += [take("a.py", "other"), take("a.py", "take")]
-    assert held(scope).endswith(
-        "taken at a.py:1 in take (2 times) and outside of Python code and at b.py:1 in take"
-        " and elsewhere"
-    )
-    for view in found:
-        view.release()
-    scope.close()
-
-
-@pytest.mark.parametrize("name", ["cffi", "scopes", "conte", 5, None])
-def test_places_are_in_modules_of_any_name(name):
-    names = {"__name__": name, "scopes": scopes}
-    if name is None:
-        del names["__name__"]
-    exec(compile("scope = scopes.SharedScope()", "somewhere.py", "exec"), names)
-    names["view"] = memoryview(names["scope"].allocate(1))
-    file = io.StringIO()
-    scopes.dump(file)
-    assert "opened at somewhere.py:1 in <module>" in file.getvalue()
-    names.pop("view").release()
-    names.pop("scope").close()
-
-
 def test_it_keeps_nothing_alive(kind):
     class Local:
         pass

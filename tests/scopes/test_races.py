@@ -1,6 +1,8 @@
 """Each public name under eight threads at once, seven of which use it while one ends the scope."""
 
 import gc
+import io
+import os
 import sys
 import threading
 
@@ -183,6 +185,12 @@ def with_lives(function, *args):
     return use
 
 
+def switch_debug(g):
+    scopes.debug(True)
+    live(scopes.SharedScope)(g)
+    scopes.debug(False)
+
+
 def account(g):
     scopes.account(Owner(), 1000)
 
@@ -244,6 +252,9 @@ OF_THE_MODULE = {
     "SharedScope": live(scopes.SharedScope),
     "account": account,
     "allocate": inner_allocate,
+    "debug": switch_debug,
+    "dump": lambda g: scopes.dump(io.StringIO()),
+    "snapshot": with_lives(_core.snapshot),
     "set_cache_limit": with_lives(scopes.set_cache_limit, 2**16),
     "set_implicit_budget": with_lives(scopes.set_implicit_budget, 1000),
     "set_limit": with_lives(scopes.set_limit, 2**40),
@@ -290,6 +301,7 @@ def races():
 def usual_budget():
     yield
     scopes.set_implicit_budget(BUDGET)
+    scopes.debug(os.environ.get("SCOPES_DEBUG") == "1")
 
 
 def figures():
@@ -354,7 +366,7 @@ def test_a_race_for_a_public_name_ends_in_order(cls, name, use):
 def test_each_public_name_has_a_race():
     records = tuple(f"{cls.__name__}." for cls in public_api.RECORDS)
     exempt = {n for n, t in public_api.functions().items() if public_api.is_exception(t)}
-    exempt |= {cls.__name__ for cls in public_api.RECORDS} | {"check"}  # of debug builds
+    exempt |= {cls.__name__ for cls in public_api.RECORDS}
     wanted = {n for n in public_api.names() if not n.startswith(records)} - exempt
     tables = {"Segment": OF_SEGMENTS, "Pin": OF_PINS}
     tables |= {cls.__name__: OF_SCOPES for cls in public_api.KINDS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -84,6 +85,12 @@ CALLS: dict[str, tuple[Maker, Exceptions]] = {
     "set_limit": (lambda a: (a.limit(),), ARGUMENTS),
     "set_implicit_budget": (lambda a: (a.limit(),), ARGUMENTS),
     "trim": (nothing, ()),
+    "debug": (lambda a: (a.hostile(True),), ARGUMENTS),
+    "dump": (
+        lambda a: (a.rng.choice([io.StringIO(), a.anything()]),),
+        (*ARGUMENTS, AttributeError),
+    ),
+    "snapshot": (nothing, ()),
     "window_peak_bytes": (lambda a: (a.hostile(True),), ARGUMENTS),
     "ConfinedScope": (nothing, ARGUMENTS),
     "SharedScope": (nothing, ARGUMENTS),

@@ -11,6 +11,8 @@ from scopes import _core
 
 KINDS = (scopes.ConfinedScope, scopes.SharedScope, scopes.ImplicitScope)
 RECORDS = (scopes.Statistics, scopes.ScopeStatistics)
+#: What debug builds have besides.
+INTERNAL = {"check"}
 
 #: In each class, with nothing of ours behind it.
 HOUSEKEEPING = {"__doc__", "__module__", "__vectorcalloffset__", "__weaklistoffset__"}
@@ -33,7 +35,7 @@ def functions() -> dict[str, Callable[..., Any]]:
         name: thing
         for module in (scopes, _core)
         for name, thing in vars(module).items()
-        if callable(thing) and not name.startswith("_")
+        if callable(thing) and not name.startswith("_") and name not in INTERNAL
     }
 
 
