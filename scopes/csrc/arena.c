@@ -444,12 +444,14 @@ void arena_set_cap(arena *a, int64_t nbytes)
 
 void arena_count_scope(arena *a, int n)
 {
+#if SCOPES_CONCURRENT
     magazine *m = my_magazine(a);
-    counter *scopes = m != NULL ? &m->scopes : &a->scopes;
-    if (m != NULL)
-        counter_set(scopes, counter_get(scopes) + n);
-    else
-        counter_add(scopes, n);
+    if (SCOPES_LIKELY(m != NULL)) {
+        counter_set(&m->scopes, counter_get(&m->scopes) + n);
+        return;
+    }
+#endif
+    counter_add(&a->scopes, n);
 }
 
 int64_t arena_cap(arena *a)
