@@ -56,11 +56,16 @@ struct arena {
 
 /* ---- magazines ------------------------------------------------------------------------------- */
 
+static size_t limit_of(arena *a)
+{
+    return atomic_load_explicit(&a->limit, memory_order_relaxed);
+}
+
 static void adopt_magazine_lock_held(arena *a, magazine *m)
 {
     m->owner = a;
     m->reserved = 0;
-    if (a->reserved + MAGAZINE_BYTES <= atomic_load_explicit(&a->limit, memory_order_relaxed) / 4)
+    if (a->reserved + MAGAZINE_BYTES <= limit_of(a) / 4)
         m->reserved = MAGAZINE_BYTES;
     a->reserved += m->reserved;
     m->next = a->magazines;
@@ -80,11 +85,6 @@ static void empty_magazine_lock_held(arena *a, magazine *m)
         m->bytes_of[kind] = 0;
     }
     counter_set(&m->bytes, 0);
-}
-
-static size_t limit_of(arena *a)
-{
-    return atomic_load_explicit(&a->limit, memory_order_relaxed);
 }
 
 /* Bytes besides free ranges that count towards the limit. */
@@ -224,7 +224,7 @@ static int keep_in_magazine(arena *a, block *b)
     magazine *m = my_magazine(a);
     if (m == NULL)
         return 0;
-    if (SCOPES_UNLIKELY(atomic_load_explicit(&a->limit, memory_order_relaxed) < MAGAZINE_LEAST_LIMIT))
+    if (SCOPES_UNLIKELY(limit_of(a) < MAGAZINE_LEAST_LIMIT))
         return 0;
     size_t bytes = (size_t)counter_get(&m->bytes) + b->size;
     if (bytes > m->reserved || m->bytes_of[b->kind] + b->size > MAGAZINE_CLASS_BYTES)
@@ -335,7 +335,7 @@ void arena_set_cache_limit(arena *a, size_t nbytes)
 {
     magazine *m = my_magazine(a);
     process_lock();
-    atomic_store_explicit(&a->limit, nbytes, memory_order_relaxed);
+    atomic_store(&a->limit, nbytes);
     if (m != NULL && nbytes < MAGAZINE_LEAST_LIMIT)
         empty_magazine_lock_held(a, m);
     enforce_limit_lock_held(a);
@@ -567,8 +567,7 @@ static size_t check_slab(const slab *s)
         uint64_t bit = (uint64_t)1 << (i & 63);
         int is_free = (s->free_bits[i >> 6] & bit) != 0;
         SCOPES_ASSERT(s->slots[i].slab == s);
-        SCOPES_ASSERT(!(is_free && s->slots[i].retired));
-        SCOPES_ASSERT(!is_free || s->slots[i].refs == 0);
+        SCOPES_ASSERT(!is_free || (s->slots[i].refs == 0 && !s->slots[i].retired));
         found += (uint32_t)is_free;
     }
     SCOPES_ASSERT(found == s->free && found > 0 && found < s->capacity);
