@@ -147,13 +147,19 @@ def write_expanded(path: str | os.PathLike[str], source: str | os.PathLike[str])
     rows = read(source).rows
     if not any(row.metrics for row in rows):
         raise ResultsError(f"{source}: there is nothing to expand: its runs hold no metrics")
-    write(path, _scores(Path(source)))
+    scores = _scores(Path(source))
+    try:
+        write(path, scores)
+    except ResultsError as error:
+        raise ResultsError(f"{error} (of {source})") from error
 
 
 def _scores(path: Path) -> list[pyperf.Benchmark]:
     read(path)
-    with _open(path, "r") as file:
-        suite = pyperf.BenchmarkSuite.loads(file.read())
+    try:
+        suite = pyperf.BenchmarkSuite.loads(read_text(path))
+    except Exception as error:  # whatever pyperf makes of what it doesn't expect
+        raise ResultsError(f"{path}: pyperf can't read it: {error}") from error
     return [bench for bench in suite if schema.METRIC_KEY not in bench.get_metadata()]
 
 

@@ -65,6 +65,7 @@ class _Run:
                 raise ResultsError(f"{place}: expected values above 0, found {value!r:.40}")
         self.loops = self._count("loops")
         self.inner_loops = self._count("inner_loops")
+        self._count(schema.THREADS_KEY)
 
     def _count(self, key: str) -> int:
         count = self.metadata.get(key, 1)
