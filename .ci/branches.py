@@ -6,8 +6,8 @@ SOURCES is the folder of the C files, COUNTERS one with .gcda files of any numbe
 branch is taken if it was in any build that makes the same branches of its line. Each one that is
 not needs a comment that says why, at the end of its line or on the lines before:
 
-    /* untaken: nothing can take it, or no test should */
-    /* by chance: taken where threads meet, which a test can't arrange */
+    /* untaken: nothing can take it, or nothing where there is a GIL */
+    /* by chance: taken where threads meet, or a collection comes, just then */
 
 A line with a macro of Python.h that has branches inside (MACROS) is not looked at. Fails where a
 branch is neither taken nor explained, and where an explanation is not needed any more.

@@ -65,10 +65,10 @@ static int attach(core_state *state, scope_object *scope, scope_origin *origin)
     int is_first;
     SCOPE_LOCK(scope);
     is_first = scope->origin == NULL;
-    if (is_first) /* untaken: under the GIL nobody comes between */
+    if (is_first) /* by chance: another thread or a finalizer took the first export just now */
         scope->origin = origin;
     SCOPE_UNLOCK();
-    if (is_first && !scope_is_inherited(scope)) { /* untaken: as above */
+    if (is_first && !scope_is_inherited(scope)) { /* by chance: the same */
         process_lock();
         list_append(&state->origins, &origin->link);
         process_unlock();
@@ -121,8 +121,8 @@ static int ensure_origin(core_state *state, scope_object *scope)
     scope_origin *origin = new_origin(scope);
     if (origin == NULL)
         return -1;
-    if (!attach(state, scope, origin)) /* untaken: under the GIL nobody comes between */
-        free_origin(origin); /* another thread was faster */
+    if (!attach(state, scope, origin)) /* by chance: the same */
+        free_origin(origin);
     return 0;
 }
 

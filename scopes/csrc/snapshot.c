@@ -141,7 +141,7 @@ static PyObject *listed(core_state *state, int64_t *open)
     for (origin_link *at = state->origins.next; at != &state->origins; at = at->next) {
         scope_origin *origin = (scope_origin *)at;
         *open += scope_state(origin->scope) != STATE_CLOSED;
-        if (filled < room) /* untaken: under the GIL nobody comes between */
+        if (filled < room) /* by chance: another thread or a finalizer has opened one just now */
             PyList_SET_ITEM(list, filled++, Py_NewRef(origin->reference));
     }
     process_unlock();

@@ -6,6 +6,7 @@ import re
 import pytest
 
 import scopes
+from scopes import _core
 
 
 class Node:
@@ -323,3 +324,60 @@ def test_a_confined_scope_that_is_dropped_on_another_thread_is_freed(
     after = scopes.statistics()
     assert (ran, unraisable, [w.category for w in recwarn]) == ([1], [], [ResourceWarning])
     assert (after.live_bytes, after.open_scopes) == (before.live_bytes, before.open_scopes)
+
+
+@pytest.fixture
+def when_it_collects():
+    """Runs an operation in which the next object for the collector has it run a finalizer first.
+
+    That is so in CPython 3.11; later ones collect between two instructions.
+    """
+
+    def run(operation, finalizer):
+        class Late:
+            def __init__(self):
+                self.me = self
+
+            def __del__(self):
+                finalizer()
+
+        threshold = gc.get_threshold()
+        gc.disable()
+        Late()
+        gc.set_threshold(1)
+        gc.enable()
+        found = operation()
+        gc.set_threshold(*threshold)
+        gc.collect()
+        return found
+
+    return run
+
+
+def test_a_finalizer_may_take_an_export_while_the_first_is_taken(
+    explicit, debugging, when_it_collects
+):
+    scopes.debug(False)
+    scope = explicit()
+    segment = scope.allocate(4)
+    scopes.debug(True)
+    first, second = segment.pin(), segment.pin()
+    when_it_collects(first.__enter__, second.__enter__)
+    assert scope.statistics().exports == 2
+    first.__exit__()
+    second.__exit__()
+    scope.close()
+
+
+def test_a_finalizer_may_open_a_scope_while_a_snapshot_is_taken(
+    explicit, debugging, when_it_collects
+):
+    def addresses(snapshot):
+        return {scope["address"] for scope in snapshot["scopes"]}
+
+    scope, late = explicit(), []
+    found = when_it_collects(_core.snapshot, lambda: late.append(explicit()))
+    assert id(scope) in addresses(found)
+    assert {id(scope), id(late[0])} <= addresses(_core.snapshot())
+    scope.close()
+    late.pop().close()
