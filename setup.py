@@ -1,7 +1,8 @@
 """The compiled parts; everything else about the package is in pyproject.toml.
 
 Environment variables: SCOPES_CFLAGS adds compiler options (CI builds with -Werror),
-SCOPES_ASSERTIONS=1 turns on the assertions and the validity checker of the C core.
+SCOPES_ASSERTIONS=1 turns on the assertions and the validity checker of the C core, SCOPES_EVENTS=0
+leaves out the events that scopes.record() needs.
 """
 
 import os
@@ -23,6 +24,8 @@ if sysconfig.get_config_var("Py_GIL_DISABLED"):
     CFLAGS += ["-DSCOPES_CONCURRENT=1"]
 if os.environ.get("SCOPES_ASSERTIONS", "0") not in ("", "0"):
     CFLAGS += ["-UNDEBUG", "-DSCOPES_DEBUG=1", "-O1", "-g"]
+if os.environ.get("SCOPES_EVENTS") == "0":
+    CFLAGS += ["-DSCOPES_EVENTS=0"]
 
 
 def extension(name: str, pattern: str) -> Extension:

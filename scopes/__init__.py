@@ -31,7 +31,8 @@ were taken and scopes opened, and memory that goes back is overwritten with byte
 
 Environment: ``SCOPES_CACHE_LIMIT`` and ``SCOPES_IMPLICIT_BUDGET``, in bytes, are what
 ``set_cache_limit`` and ``set_implicit_budget`` would set first; ``SCOPES_DEBUG=1`` starts with
-``debug(True)``.
+``debug(True)``. ``SCOPES_RECORD`` names a folder to ``record`` to, from the import to the end of
+the process; %p in it stands for the process id.
 """
 
 from __future__ import annotations
@@ -82,6 +83,10 @@ from scopes._core import (
 )
 from scopes._debug import dump
 
+# what scopes do, to a file
+from scopes._record import record
+from scopes._record import record_from_environment as _record_from_environment
+
 __all__ = [
     "ConfinedScope",
     "ImplicitScope",
@@ -98,9 +103,12 @@ __all__ = [
     "account",
     "debug",
     "dump",
+    "record",
     "set_cache_limit",
     "set_implicit_budget",
     "set_limit",
     "statistics",
     "trim",
 ]
+
+_record_from_environment()

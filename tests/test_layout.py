@@ -33,6 +33,7 @@ EXPORTED = {
     "account",
     "debug",
     "dump",
+    "record",
     "set_cache_limit",
     "set_implicit_budget",
     "set_limit",
@@ -41,15 +42,18 @@ EXPORTED = {
 }
 #: The parts of the core that are plain C, and tested as such.
 PLAIN_C = {
+    "arena",
+    "atomics",
+    "block",
+    "budget",
+    "event_clock",
+    "event_file",
+    "events",
     "os_memory",
+    "process",
     "ranges",
     "slabs",
-    "arena",
-    "budget",
-    "process",
     "thread_token",
-    "block",
-    "atomics",
 }
 
 

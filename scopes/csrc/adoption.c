@@ -8,6 +8,7 @@
  * keeps it whole; one that refers to a segment of its own memory keeps itself alive. */
 #include "arguments.h"
 #include "errors.h"
+#include "record.h"
 #include "segment.h"
 
 typedef struct {
@@ -171,9 +172,11 @@ PyObject *scope_adopt(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     result = scope_register(state, scope, &scope->adoptions, (PyObject *)adoption);
     if (result < 0)
         Py_CLEAR(adoption->release);
-    if (result == 0)
+    if (result == 0) {
         segment_set(segment, scope, &adoption->block, (PyObject *)adoption, address,
                     (Py_ssize_t)nbytes, 0);
+        EVENT(state, EVENT_ADOPT, segment, scope, nbytes);
+    }
     else
         Py_CLEAR(segment);
     Py_DECREF(adoption);

@@ -4,6 +4,7 @@
 #include "contention.h"
 #include "debug.h"
 #include "errors.h"
+#include "record.h"
 #include "segment.h"
 #include "watch.h"
 
@@ -185,6 +186,15 @@ static PyMethodDef core_functions[] = {
     {"allocate", (PyCFunction)(void (*)(void))core_allocate, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("allocate(scope, nbytes, align, zeroed)\n--\n\n"
                "Scope.allocate, whose memory keeps its old bytes unless zeroed. For numpy.empty.")},
+#if SCOPES_EVENTS
+    {"start_events", (PyCFunction)(void (*)(void))core_start_events, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("start_events(fd, most, active_threads)\n--\n\n"
+               "Turns events on: at most so many are written to fd, or to nowhere if it is None.\n\n"
+               "active_threads is threading._active. For record() and for measuring it.")},
+    {"stop_events", core_stop_events, METH_NOARGS,
+     PyDoc_STR("stop_events()\n--\n\n"
+               "Turns events off; what came of it as a dict, or None where they were not turned on.")},
+#endif
 #if SCOPES_DEBUG
     {"check", core_check, METH_NOARGS, PyDoc_STR("Aborts where the arena contradicts itself.")},
 #endif
@@ -253,12 +263,14 @@ static core_state *new_state(void)
     if (state == NULL)
         return NULL;
     state->arena = process_watch_forks() == 0 ? arena_new() : NULL;
-    state->generation = fork_generation();
+    state->generation = state->record_generation = fork_generation();
     debug_start(state);
     if (state->arena == NULL) {
         free(state);
         return NULL;
     }
+    events_init(&state->events);
+    state->event_file.fd = -1;
     return state;
 }
 
@@ -287,9 +299,9 @@ static PyObject **state_objects(core_state *state)
     return (PyObject **)&state->scope_type;
 }
 
-/* The owned fields of core_state lie in one run, from scope_type to memory_error. */
+/* The owned fields of core_state lie in one run, from scope_type to active_threads. */
 #define STATE_OBJECTS                                                                                  \
-    ((offsetof(core_state, memory_error) - offsetof(core_state, scope_type)) / sizeof(PyObject *) + 1)
+    ((offsetof(core_state, active_threads) - offsetof(core_state, scope_type)) / sizeof(PyObject *) + 1)
 
 static int core_traverse(PyObject *module, visitproc visit, void *arg)
 {

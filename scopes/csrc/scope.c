@@ -6,6 +6,7 @@
 #include "debug.h"
 #include "errors.h"
 #include "python_part.h"
+#include "record.h"
 #include "segment.h"
 
 const char *scope_kind_name(const scope_object *scope)
@@ -61,6 +62,7 @@ PyObject *scope_allocate_segment(PyObject *self, size_t nbytes, size_t align, in
         return NULL;
     }
     segment_set(segment, scope, from, NULL, address, (Py_ssize_t)nbytes, 0);
+    EVENT(state, EVENT_OF(EVENT_ALLOCATE, EVENT_BY_SCOPE, __builtin_ctzll(align)), segment, scope, nbytes);
     return (PyObject *)segment;
 }
 
@@ -170,6 +172,7 @@ static void scope_dealloc(PyObject *self)
     scope_clear(self);
     if (SCOPES_UNLIKELY(arena_has_pending(state->arena)))
         state_unmap_pending(state, 0);
+    EVENT(state, EVENT_DROP_SCOPE, NULL, scope, 0);
     scope_free(state, scope);
 }
 

@@ -2,6 +2,7 @@
 #include "arguments.h"
 #include "debug.h"
 #include "errors.h"
+#include "record.h"
 #include "scope.h"
 #include "segment.h"
 
@@ -226,6 +227,7 @@ static void finish(core_state *state, scope_object *scope)
 static int run_endings(scope_object *scope, int in_finalizer)
 {
     PyObject *callbacks, *adoptions;
+    EVENT(scope->core, EVENT_CLOSING, NULL, scope, 0);
     SCOPE_LOCK(scope);
     callbacks = scope->callbacks;
     adoptions = scope->adoptions;
@@ -250,6 +252,7 @@ int scope_close(core_state *state, scope_object *scope, enum close_how how)
     int result = 0;
     if (SCOPES_UNLIKELY(scope->callbacks != NULL || scope->adoptions != NULL))
         result = run_endings(scope, 0);
+    EVENT(state, EVENT_CLOSE, NULL, scope, 0);
     finish(state, scope);
     if (SCOPES_UNLIKELY(arena_has_pending(state->arena)))
         state_unmap_pending(state, 1);
@@ -318,6 +321,7 @@ void scope_end_unraised(core_state *state, scope_object *scope)
         return;
     if (SCOPES_UNLIKELY(scope->callbacks != NULL || scope->adoptions != NULL))
         run_endings(scope, 1);
+    EVENT(state, EVENT_OF(EVENT_CLOSE, 1, 0), NULL, scope, 0);
     finish(state, scope);
     if (SCOPES_UNLIKELY(arena_has_pending(state->arena)))
         state_unmap_pending(state, 0);

@@ -2,6 +2,7 @@
 #include "arguments.h"
 #include "debug.h"
 #include "errors.h"
+#include "record.h"
 #include "scope.h"
 
 static scope_object *take_scope(core_state *state, PyTypeObject *type)
@@ -57,6 +58,7 @@ __attribute__((always_inline)) static inline PyObject *new_scope(core_state *sta
     arena_count_scope(state->arena, 1);
     if (!SCOPES_LATE_TRACKING)
         scope_track(scope);
+    EVENT(state, EVENT_OF(EVENT_OPEN, 1 + kind, 0), NULL, scope, 0);
     return (PyObject *)scope;
 }
 

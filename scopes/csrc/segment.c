@@ -4,6 +4,7 @@
 #include "debug.h"
 #include "errors.h"
 #include "python_part.h"
+#include "record.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -113,6 +114,7 @@ static void segment_dealloc(PyObject *self)
     if (segment->weakrefs != NULL)
         PyObject_ClearWeakRefs(self);
     if (SCOPES_LIKELY(scope != NULL)) {
+        EVENT(state, EVENT_DROP, segment, NULL, segment->nbytes);
         if (segment->adoption == NULL && !scope_is_inherited(scope))
             arena_drop(state->arena, segment->block);
         Py_XDECREF(segment->adoption);
@@ -184,10 +186,10 @@ int segment_export(core_state *state, segment_object *segment, export_origin **o
     SCOPE_UNLOCK();
     if (SCOPES_UNLIKELY(result < 0))
         return raise_closed(state, scope);
-    return 0;
+    EVENT_AND_RETURN(state, EVENT_EXPORT, segment, NULL, segment->nbytes);
 }
 
-void segment_unexport(core_state *state, segment_object *segment, export_origin *origin)
+static inline void unexport(core_state *state, segment_object *segment, export_origin *origin)
 {
     scope_object *scope = segment->scope;
     block *b = segment->block;
@@ -205,6 +207,21 @@ void segment_unexport(core_state *state, segment_object *segment, export_origin 
     if (SCOPES_UNLIKELY(origin != NULL))
         debug_end_export_lock_held(origin);
     SCOPE_UNLOCK();
+}
+
+static __attribute__((cold, noinline)) void unexport_recorded(core_state *state, segment_object *segment,
+                                                              export_origin *origin)
+{
+    record_event(state, EVENT_UNEXPORT, segment, NULL, (uint64_t)segment->nbytes);
+    unexport(state, segment, origin);
+}
+
+void segment_unexport(core_state *state, segment_object *segment, export_origin *origin)
+{
+    if (RECORDS_EVENTS(state))
+        unexport_recorded(state, segment, origin);
+    else
+        unexport(state, segment, origin);
 }
 
 int segment_check(segment_object *segment)

@@ -4,6 +4,7 @@
  * the state checked and the memory touched, with no Python code in between. */
 #include "arguments.h"
 #include "errors.h"
+#include "record.h"
 #include "segment.h"
 
 #include <string.h>
@@ -57,6 +58,7 @@ static PyObject *part(segment_object *segment, Py_ssize_t start, Py_ssize_t nbyt
         counter_add(&segment->block->refs, 1);
     segment_set(made, segment->scope, segment->block, segment->adoption, segment->address + start,
                 nbytes, readonly);
+    EVENT(state, EVENT_PART, made, segment, nbytes);
     return (PyObject *)made;
 }
 

@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "budget.h"
+#include "event_file.h"
 #include "process.h"
 #include "thread_token.h"
 
@@ -70,6 +71,12 @@ typedef struct {
     counter accounts;       /* objects that are accounted */
     counter accounted;      /* bytes of them */
     origin_link origins;    /* ends of the list of scope_origin, see debug.h */
+    int is_recording;       /* 1: from start_events() to stop_events(), though events may have gone off;
+                             * guarded by the lock of the module */
+    events events;
+    event_file event_file;  /* where they go; fd -1: nowhere */
+    word record_generation; /* of the process that records */
+    double event_ns;        /* what making a record costs */
     PyTypeObject *scope_type; /* all below: owned */
     PyTypeObject *confined_type;
     PyTypeObject *shared_type;
@@ -86,6 +93,8 @@ typedef struct {
     PyObject *thread_error;
     PyObject *in_use_error;
     PyObject *memory_error;
+    PyObject *event_threads;  /* dict: token -> threading.Thread or None, of those with events; or NULL */
+    PyObject *active_threads; /* threading's dict: ident -> Thread; or NULL */
 #if SCOPES_FREELISTS
     int closing;            /* 1: nothing is kept any more */
     int free_scope_count;

@@ -5,12 +5,14 @@ import functools
 import gc
 import os
 import re
+import struct
 import subprocess
 import sys
 import textwrap
 import threading
 import traceback
 import warnings
+from collections import namedtuple
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -307,3 +309,38 @@ def together():
         return errors
 
     return run
+
+
+#: A record of scopes.record() as it lies in the raw file.
+Event = namedtuple("Event", "sequence time size object other thread operation kind align reserved")
+RECORD = struct.Struct("<QQQQQIBBBB")
+OPERATIONS = {
+    1: "allocate",
+    4: "open",
+    5: "adopt",
+    6: "export",
+    7: "unexport",
+    8: "closing",
+    9: "close",
+    10: "drop",
+    11: "drop_scope",
+    12: "part",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where a recording may go."""
+    return tmp_path / "recording"
+
+
+@pytest.fixture
+def read_events():
+    """Reads the events in a folder, in order, with the operation's name."""
+
+    def read(folder):
+        data = (Path(folder) / "operations.raw").read_bytes()
+        found = [Event(*fields) for fields in RECORD.iter_unpack(data)]
+        return sorted(event._replace(operation=OPERATIONS[event.operation]) for event in found)
+
+    return read

@@ -10,7 +10,17 @@ import pytest
 
 HERE = Path(__file__).parent / "csrc"
 SOURCES = Path(__file__).parents[2] / "scopes" / "csrc"
-PARTS = ["arena", "budget", "os_memory", "process", "ranges", "slabs", "thread_token"]
+PARTS = [
+    "arena",
+    "budget",
+    "event_file",
+    "events",
+    "os_memory",
+    "process",
+    "ranges",
+    "slabs",
+    "thread_token",
+]
 STRICT = [
     "-std=c11",
     "-D_GNU_SOURCE",
@@ -76,6 +86,12 @@ def library(tmp_path_factory):
         ("test_arena_threads", "thread", 1),
         ("test_thread_token", "thread", 1),
         ("test_process", "address", 1),
+        ("test_events", "address", 0),
+        ("test_events", "address", 1),
+        ("test_events_failures", "address", 0),
+        ("test_events_failures", "address", 1),
+        ("test_events_threads", "address", 1),
+        ("test_events_threads", "thread", 1),
     ],
 )
 def test_a_program_holds_under_sanitizers(

@@ -31,8 +31,8 @@ def test_errors_come_from_scopes_and_say_when(error):
 @pytest.mark.parametrize("name", scopes.__all__)
 def test_each_public_name_lives_in_scopes(name):
     thing = getattr(scopes, name)
-    function = "scopes._debug" if name == "dump" else "scopes._core"
-    expected = "scopes" if inspect.isclass(thing) else function
+    python = {"dump": "scopes._debug", "record": "scopes._record"}
+    expected = "scopes" if inspect.isclass(thing) else python.get(name, "scopes._core")
     assert (thing.__module__, thing.__name__) == (expected, name)
 
 

@@ -30,7 +30,7 @@ MACROS = {
 #: What stands before a parenthesis as well, and parameters that are functions of the caller's.
 NOT_CALLS = {"if", "else", "for", "while", "do", "return", "sizeof", "defined", "int", "void"}
 NOT_CALLS |= {"offsetof", "_Atomic", "UINT64_C", "PyDoc_STR", "PyDoc_STRVAR", "Py_UNUSED"}
-NOT_CALLS |= {"visit", "run", "died"}
+NOT_CALLS |= {"_Static_assert", "visit", "run", "died", "listener"}
 
 
 def built_with_faults():

@@ -4,7 +4,9 @@ import gc
 import io
 import os
 import sys
+import tempfile
 import threading
+from contextlib import suppress
 
 import public_api
 import pytest
@@ -191,6 +193,23 @@ def switch_debug(g):
     scopes.debug(False)
 
 
+def record(g):
+    """One at a time: the others are refused."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        suppress(RuntimeError),
+        scopes.record(os.path.join(folder, "recording")),
+    ):
+        live(scopes.SharedScope)(g)
+
+
+def start_and_stop_events(g):
+    with suppress(RuntimeError):
+        _core.start_events(None, 100, threading._active)
+    live(scopes.SharedScope)(g)
+    _core.stop_events()
+
+
 def account(g):
     scopes.account(Owner(), 1000)
 
@@ -254,7 +273,10 @@ OF_THE_MODULE = {
     "allocate": inner_allocate,
     "debug": switch_debug,
     "dump": lambda g: scopes.dump(io.StringIO()),
+    "record": record,
     "snapshot": with_lives(_core.snapshot),
+    "start_events": start_and_stop_events,
+    "stop_events": with_lives(_core.stop_events),
     "set_cache_limit": with_lives(scopes.set_cache_limit, 2**16),
     "set_implicit_budget": with_lives(scopes.set_implicit_budget, 1000),
     "set_limit": with_lives(scopes.set_limit, 2**40),

@@ -170,7 +170,8 @@ static __attribute__((unused)) int fault_errno(void)
     return ENOMEM;
 }
 
-static __attribute__((unused)) int fault_minus(void)
+/* For int as well, as above. */
+static __attribute__((unused)) long long fault_minus(void)
 {
     errno = ENOMEM;
     return -1;
@@ -227,11 +228,18 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
 #define mincore(...) FAULT(mincore, fault_minus)(__VA_ARGS__)
 #define fopen(...) FAULT(fopen, fault_null)(__VA_ARGS__)
 #define fscanf(...) FAULT(fscanf, fault_minus)(__VA_ARGS__)
+#define write(...) FAULT(write, fault_minus)(__VA_ARGS__)
+#define ftruncate(...) FAULT(ftruncate, fault_minus)(__VA_ARGS__)
 #define pthread_atfork(...) FAULT(pthread_atfork, fault_errno)(__VA_ARGS__)
 #define pthread_key_create(...) FAULT(pthread_key_create, fault_errno)(__VA_ARGS__)
 #define pthread_setspecific(...) FAULT(pthread_setspecific, fault_errno)(__VA_ARGS__)
 
 #define PyDict_SetItemString(...) FAULT(PyDict_SetItemString, fault_negative)(__VA_ARGS__)
+#define PyDict_Contains(...) FAULT(PyDict_Contains, fault_negative)(__VA_ARGS__)
+#define PyDict_Copy(...) FAULT(PyDict_Copy, fault_object)(__VA_ARGS__)
+#define PyDict_GetItemWithError(...) FAULT(PyDict_GetItemWithError, fault_object)(__VA_ARGS__)
+#define PyDict_New(...) FAULT(PyDict_New, fault_object)(__VA_ARGS__)
+#define PyDict_SetItem(...) FAULT(PyDict_SetItem, fault_negative)(__VA_ARGS__)
 #define PyErr_Format(...) FAULT(PyErr_Format, fault_object)(__VA_ARGS__)
 #define PyErr_NewExceptionWithDoc(...) FAULT(PyErr_NewExceptionWithDoc, fault_object)(__VA_ARGS__)
 #define PyErr_ResourceWarning(...) FAULT(PyErr_ResourceWarning, fault_negative)(__VA_ARGS__)
@@ -245,6 +253,7 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
 #define PyLong_FromSize_t(...) FAULT(PyLong_FromSize_t, fault_object)(__VA_ARGS__)
 #define PyLong_FromSsize_t(...) FAULT(PyLong_FromSsize_t, fault_object)(__VA_ARGS__)
 #define PyLong_FromUnsignedLong(...) FAULT(PyLong_FromUnsignedLong, fault_object)(__VA_ARGS__)
+#define PyLong_FromUnsignedLongLong(...) FAULT(PyLong_FromUnsignedLongLong, fault_object)(__VA_ARGS__)
 #define PyLong_FromVoidPtr(...) FAULT(PyLong_FromVoidPtr, fault_object)(__VA_ARGS__)
 #define PyMapping_GetItemString(...) FAULT(PyMapping_GetItemString, fault_object)(__VA_ARGS__)
 #define PyMem_Malloc(...) FAULT(PyMem_Malloc, fault_null)(__VA_ARGS__)
@@ -252,6 +261,7 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
 #define PyModule_AddType(...) FAULT(PyModule_AddType, fault_negative)(__VA_ARGS__)
 #define PyNumber_AsSsize_t(...) FAULT(PyNumber_AsSsize_t, fault_negative)(__VA_ARGS__)
 #define PyNumber_Index(...) FAULT(PyNumber_Index, fault_object)(__VA_ARGS__)
+#define PyObject_AsFileDescriptor(...) FAULT(PyObject_AsFileDescriptor, fault_negative)(__VA_ARGS__)
 #define PyObject_CallNoArgs(...) FAULT(PyObject_CallNoArgs, fault_object)(__VA_ARGS__)
 #define PyObject_CallOneArg(...) FAULT(PyObject_CallOneArg, fault_object)(__VA_ARGS__)
 #define PyObject_GetAttrString(...) FAULT(PyObject_GetAttrString, fault_object)(__VA_ARGS__)
@@ -285,26 +295,27 @@ static __attribute__((unused)) int counted_munmap(void *address, size_t n)
 
 /* Not here, since they need no memory or can do without:
  * PyBool_FromLong PyBuffer_FillInfo PyBuffer_Release PyCallable_Check PyCriticalSection_Begin
- * PyCriticalSection_End PyDict_Next PyErr_Clear PyErr_ExceptionMatches PyErr_Fetch
- * PyErr_GetHandledException PyErr_NoMemory PyErr_NormalizeException PyErr_Occurred PyErr_Restore
- * PyErr_WriteUnraisable PyException_GetContext PyException_GetTraceback PyException_SetContext
- * PyException_SetTraceback PyFrame_GetCode PyFrame_GetGlobals PyFrame_GetLineNumber PyGC_Disable
- * PyGC_Enable PyGC_IsEnabled PyIndex_Check PyInterpreterState_Get PyInterpreterState_Main
- * PyList_CheckExact PyList_GET_ITEM PyList_GET_SIZE PyList_SET_ITEM PyLong_AsLongLong PyLong_AsSsize_t
- * PyLong_AsUnsignedLong PyLong_AsVoidPtr PyLong_Check PyLong_CheckExact PyMem_Free PyModuleDef_Init
- * PyModule_GetState PyObject_CallFinalizerFromDealloc PyObject_CheckBuffer PyObject_ClearWeakRefs
- * PyObject_Free PyObject_GC_Del PyObject_GC_Track PyObject_GC_UnTrack PyObject_TypeCheck
- * PySlice_AdjustIndices PySlice_Check PyStructSequence_SetItem PyThreadState_Get
- * PyThread_get_thread_ident PyTuple_Check PyTuple_GET_ITEM PyTuple_GET_SIZE PyTuple_SET_ITEM
- * PyType_GetDict PyType_GetModuleState PyType_SUPPORTS_WEAKREFS PyUnicode_Check PyUnicode_Compare
- * PyUnicode_CompareWithASCIIString PyUnicode_GET_LENGTH PyUnicode_READ_CHAR
+ * PyCriticalSection_End PyDict_Check PyDict_Clear PyDict_Next PyErr_Clear PyErr_ExceptionMatches
+ * PyErr_Fetch PyErr_GetHandledException PyErr_NoMemory PyErr_NormalizeException PyErr_Occurred
+ * PyErr_Restore PyErr_WriteUnraisable PyException_GetContext PyException_GetTraceback
+ * PyException_SetContext PyException_SetTraceback PyFrame_GetCode PyFrame_GetGlobals
+ * PyFrame_GetLineNumber PyGC_Disable PyGC_Enable PyGC_IsEnabled PyIndex_Check PyInterpreterState_Get
+ * PyInterpreterState_Main PyList_CheckExact PyList_GET_ITEM PyList_GET_SIZE PyList_SET_ITEM
+ * PyLong_AsLongLong PyLong_AsSsize_t PyLong_AsUnsignedLong PyLong_AsVoidPtr PyLong_Check
+ * PyLong_CheckExact PyMem_Free PyModuleDef_Init PyModule_GetState PyObject_CallFinalizerFromDealloc
+ * PyObject_CheckBuffer PyObject_ClearWeakRefs PyObject_Free PyObject_GC_Del PyObject_GC_Track
+ * PyObject_GC_UnTrack PyObject_TypeCheck PySlice_AdjustIndices PySlice_Check PyStructSequence_SetItem
+ * PyThreadState_Get PyThread_get_thread_ident PyTuple_Check PyTuple_GET_ITEM PyTuple_GET_SIZE
+ * PyTuple_SET_ITEM PyType_GetDict PyType_GetModuleState PyType_SUPPORTS_WEAKREFS PyUnicode_Check
+ * PyUnicode_Compare PyUnicode_CompareWithASCIIString PyUnicode_GET_LENGTH PyUnicode_READ_CHAR
  * PyUnstable_Object_EnableDeferredRefcount PyVectorcall_NARGS Py_CLEAR Py_DECREF Py_IS_TYPE Py_NewRef
- * Py_SETREF Py_SET_REFCNT Py_SET_SIZE Py_SET_TYPE Py_TYPE Py_VISIT Py_XDECREF Py_XNewRef _Py_NewReference
- * __builtin_clzll __builtin_ctzll __builtin_expect assert atomic_compare_exchange_weak_explicit
- * atomic_exchange atomic_fetch_add atomic_fetch_add_explicit atomic_load atomic_load_explicit
- * atomic_store atomic_store_explicit fclose getc getenv getrlimit memcmp memmove memset
- * pthread_getspecific pthread_key_delete pthread_mutex_lock pthread_mutex_unlock snprintf strcmp strerror
- * strrchr strtoll sysconf
+ * Py_SETREF Py_SET_REFCNT Py_SET_SIZE Py_SET_TYPE Py_TYPE Py_VISIT Py_XDECREF Py_XNewRef
+ * _Py_NewReference __builtin_clzll __builtin_ctzll __builtin_expect __get_cpuid __rdtsc assert
+ * atomic_compare_exchange_strong atomic_compare_exchange_weak_explicit atomic_exchange
+ * atomic_exchange_explicit atomic_fetch_add atomic_fetch_add_explicit atomic_init atomic_load
+ * atomic_load_explicit atomic_store atomic_store_explicit clock_gettime fclose getc getenv getrlimit
+ * memcmp memmove memset pthread_getspecific pthread_key_delete pthread_mutex_init pthread_mutex_lock
+ * pthread_mutex_unlock sched_yield snprintf strcmp strerror strrchr strtoll sysconf
  */
 
 #endif

@@ -73,7 +73,7 @@ def inner(a: Arguments) -> tuple[Any, ...]:
     return scope, a.size(), a.align(), a.hostile(a.rng.choice([True, False]))
 
 
-def record(a: Arguments) -> tuple[Any, ...]:
+def fields(a: Arguments) -> tuple[Any, ...]:
     return ([a.anything() for _ in range(a.rng.choice([5, 14, 3]))],)
 
 
@@ -91,14 +91,20 @@ CALLS: dict[str, tuple[Maker, Exceptions]] = {
         (*ARGUMENTS, AttributeError),
     ),
     "snapshot": (nothing, ()),
+    "record": (lambda a: (a.anything(),), ARGUMENTS),
+    "start_events": (
+        lambda a: (a.rng.choice([None, a.anything()]), a.limit(), a.rng.choice([{}, a.anything()])),
+        (*ARGUMENTS, RuntimeError),
+    ),
+    "stop_events": (nothing, ()),
     "window_peak_bytes": (lambda a: (a.hostile(True),), ARGUMENTS),
     "ConfinedScope": (nothing, ARGUMENTS),
     "SharedScope": (nothing, ARGUMENTS),
     "ImplicitScope": (nothing, ARGUMENTS),
     "Scope": (nothing, (TypeError,)),
     "Segment": (nothing, (TypeError,)),
-    "Statistics": (record, (TypeError,)),
-    "ScopeStatistics": (record, (TypeError,)),
+    "Statistics": (fields, (TypeError,)),
+    "ScopeStatistics": (fields, (TypeError,)),
     # scopes
     "__call__": (lambda a: a.rng.choice([(), a.exception()]), (*CALLBACKS, *USE)),
     "__del__": (nothing, ()),
@@ -138,8 +144,8 @@ CALLS: dict[str, tuple[Maker, Exceptions]] = {
 #: What is called by more than its last part tells.
 BY_NAME: dict[str, tuple[Maker, Exceptions]] = {
     "allocate": (inner, ALLOCATE),
-    "Statistics.__new__": (lambda a: (scopes.Statistics, *record(a)), (TypeError,)),
-    "ScopeStatistics.__new__": (lambda a: (scopes.ScopeStatistics, *record(a)), (TypeError,)),
+    "Statistics.__new__": (lambda a: (scopes.Statistics, *fields(a)), (TypeError,)),
+    "ScopeStatistics.__new__": (lambda a: (scopes.ScopeStatistics, *fields(a)), (TypeError,)),
 }
 
 KEYWORDS: dict[str, Callable[[Arguments], Any]] = {
