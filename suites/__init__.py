@@ -6,6 +6,11 @@
                      live threads makes of it
     thread_clock     reading how long a thread has kept a core busy, and how fine the answer is
 
+Beside them, without rows:
+
+    record           a recording of what a program does with memory; recordings/ reads and writes
+                     them, and has a list of its own
+
 A suite is a list of rows and a call of `suites.main.run`. What carries it, from the inside out:
 
     rows.py          a row: the lines that are timed, and how they become a loop

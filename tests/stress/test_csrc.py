@@ -26,6 +26,7 @@ pytestmark = pytest.mark.skipif(
         ("test_counts.c", "probe_counts.c", "thread"),
         ("test_hdr.c", None, "address,undefined"),
         ("test_ticks.c", "probe_ticks.c", "address,undefined"),
+        ("test_resolver.c", "resolver.c", "address,undefined"),
         ("test_spinners.c", "spinners.c", "address,undefined"),
         ("test_spinners.c", "spinners.c", "thread"),
         ("test_timeline.c", "timeline.c", "address,undefined"),
