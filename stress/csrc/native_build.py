@@ -10,7 +10,7 @@ from glob import glob
 
 from cffi import FFI
 
-PARTS = ["spinners", "timeline", "resolver"]
+PARTS = ["spinners", "timeline", "resolver", "replay_plan"]
 FOLDER = os.path.dirname(__file__)
 WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Wshadow", "-Wno-unused-parameter"]
 CFLAGS = ["-std=c11", "-fvisibility=hidden", *shlex.split(os.environ.get("SCOPES_CFLAGS", ""))]

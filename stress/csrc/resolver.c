@@ -1,24 +1,10 @@
 #include "resolver.h"
 
 #include "address_map.h"
+#include "recorded.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum operation {
-    ALLOCATE = 1,
-    REALLOCATE,
-    FREE,
-    OPEN,
-    ADOPT,
-    EXPORT,
-    UNEXPORT,
-    CLOSING,
-    CLOSE,
-    DROP,
-    DROP_SCOPE,
-    PART,
-};
 
 /* Why an event is left out, as an index of figures.invalid; format.py has the words. */
 enum invalid {
@@ -31,19 +17,6 @@ enum invalid {
     REALLOCATION_IN_SCOPE,
 };
 
-/* An operation after its sequence and, where it is known, its time. */
-typedef struct {
-    uint64_t size;
-    uint32_t object;
-    uint32_t scope;
-    uint32_t thread;
-    uint8_t operation;
-    uint8_t kind;
-    uint8_t align;
-    uint8_t reserved;
-} operation_tail;
-
-#define NONE UINT32_MAX
 /* In place of a slot: of something that is older than the recording, or that has ended. */
 #define FOREIGN (UINT32_MAX - 1)
 #define DEAD (UINT32_MAX - 2)
@@ -359,7 +332,7 @@ static uint32_t open_scope(resolver *self, const recorded_event *e, uint32_t *fo
     }
     *found = scope;
     self->scope_table.slots[scope] = (slot){.size = 0};
-    emit(self, e, OPEN, NONE, scope, 0);
+    emit(self, e, OPEN_SCOPE, NONE, scope, 0);
     return scope;
 }
 
@@ -453,7 +426,7 @@ static recorded_event plain(const recorded_event *e)
 
 static int is_of_scope(uint8_t operation)
 {
-    return operation == OPEN || operation == CLOSING || operation == CLOSE || operation == DROP_SCOPE;
+    return operation == OPEN_SCOPE || operation == CLOSING || operation == CLOSE || operation == DROP_SCOPE;
 }
 
 static int has_addresses(const recorded_event *e)
@@ -480,7 +453,7 @@ static void resolve(resolver *self, const recorded_event *e)
         export_event(self, e);
     else if (e->operation == PART)
         part_event(self, e);
-    else if (e->operation == OPEN)
+    else if (e->operation == OPEN_SCOPE)
         open_event(self, e);
     else
         end_scope_event(self, e);
