@@ -41,6 +41,7 @@
 #ifndef SCOPES_SCOPE_H
 #define SCOPES_SCOPE_H
 
+#include "carver.h"
 #include "state.h"
 
 enum scope_kind { KIND_CONFINED, KIND_SHARED, KIND_IMPLICIT };
@@ -61,9 +62,7 @@ typedef struct scope_object {
     word state;                      /* STATE_* + ONE_EXPORT x exports */
     uint64_t token;                  /* confined: of the thread it belongs to, else 0 */
     uint64_t generation;             /* of the process that opened it */
-    block *blocks;                   /* leased, the last one first; one reference each */
-    block *current;                  /* of them, where small segments are carved */
-    size_t used;                     /* bytes of current that are taken */
+    carver carver;                   /* of what it allocates */
     struct segment_object *segments; /* alive, borrowed; they take themselves out */
     counter live;                    /* bytes handed out */
     int64_t limit;                   /* of live; ARENA_NO_CAP */

@@ -27,8 +27,7 @@ static void set_fields(core_state *state, scope_object *scope, enum scope_kind k
     atomic_store_explicit(&scope->state, STATE_OPEN, memory_order_relaxed);
     scope->token = confined ? thread_token() : 0;
     scope->generation = word_get(&state->generation);
-    scope->blocks = scope->current = NULL;
-    scope->used = 0;
+    scope->carver = (carver){.blocks = NULL};
     scope->segments = NULL;
     counter_set(&scope->live, 0);
     scope->limit = ARENA_NO_CAP;
