@@ -10,8 +10,11 @@ from glob import glob
 
 from cffi import FFI
 
-PARTS = ["spinners", "timeline", "resolver", "replay_plan"]
+PARTS = ["spinners", "timeline", "resolver", "replay_plan", "replay"]
+"""Those with a header for Python."""
+INNER = ["replay_worker", "replay_heap", "replay_mmap", "replay_arena"]
 FOLDER = os.path.dirname(__file__)
+SCOPES = os.path.join(FOLDER, "..", "..", "scopes", "csrc")
 WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Wshadow", "-Wno-unused-parameter"]
 CFLAGS = ["-std=c11", "-fvisibility=hidden", *shlex.split(os.environ.get("SCOPES_CFLAGS", ""))]
 
@@ -28,8 +31,8 @@ for part in PARTS:
 ffibuilder.set_source(
     "stress._native",
     "".join(f'#include "{part}.h"\n' for part in PARTS),
-    sources=[os.path.join(FOLDER, f"{part}.c") for part in PARTS],
-    depends=glob(os.path.join(FOLDER, "*.h")),
+    sources=[os.path.join(FOLDER, f"{part}.c") for part in PARTS + INNER],
+    depends=glob(os.path.join(FOLDER, "*.h")) + glob(os.path.join(SCOPES, "*.[ch]")),
     include_dirs=[FOLDER],
     extra_compile_args=WARNINGS + CFLAGS,
     extra_link_args=["-pthread"],
