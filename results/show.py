@@ -6,6 +6,7 @@ from typing import Any, TextIO
 from results import formats
 from results.columns import joined, wrapped
 from results.model import Results
+from results.replays import totals
 from results.table import Table, build, common_params
 from results.words import words
 
@@ -35,6 +36,7 @@ def _remarks(table: Table, in_lines: bool) -> list[str]:
     results = table.results
     lines = [*formats.notes(table), *_common(results), *_provenance(results.metadata)]
     lines += _probes(results)
+    lines += totals(results.rows)
     findings = [f"- {sentence}" for sentence in words(results)]
     if findings:
         lines += ["", *findings]

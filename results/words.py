@@ -22,6 +22,7 @@ from results.findings import (
 )
 from results.missed import missed
 from results.model import BASELINE, Results, Row
+from results.replays import DRIVER, drivers
 from results.schema import SCORE
 from results.statistics import estimate
 from results.tails import tails
@@ -64,6 +65,7 @@ def words(results: Results) -> list[str]:
         *missed(rows),
         *_vague(rows),
         *_harness(rows),
+        *drivers(rows),
     ]
     findings.sort(key=lambda finding: -finding.weight)
     return [finding.text for finding in findings[:MOST_LINES]]
@@ -278,7 +280,9 @@ def _harness(rows: Sequence[Row]) -> Iterator[Finding]:
     for row in rows:
         base = next((r for r in rows if r.operation == BASELINE and r.mode == row.mode), None)
         cost, empty = figure(row, SCORE), base and figure(base, SCORE)
-        if row.operation != BASELINE and cost and empty and empty / cost >= HARNESS_SHARE:
+        if row.operation == BASELINE or figure(row, DRIVER) is not None:
+            continue
+        if cost and empty and empty / cost >= HARNESS_SHARE:
             shares.append((empty / cost, row))
     if shares:
         share, row = max(shares, key=lambda case: case[0])

@@ -1,17 +1,21 @@
 """A suite, and its cells: a row in a stress mode with parameters, under a name of its own."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from results.names import format_name
 from stress.modes import StressMode, StressOptions
 from stress.probes import DEFAULT_PROBES
 from suites.allocators import Allocator
 from suites.parameters import PARAMETERS, Parameter, that_matter
+from suites.replays.options import ReplayOptions
 from suites.rows import SHARED, Row, Work
+
+if TYPE_CHECKING:
+    from suites.runner import SuiteRunner
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,21 @@ class Suite:
     """Whether sizes count things: then they are written as plain numbers."""
     sampled: bool = False
     """Times single calls, as --sample does for the others."""
+    modes: tuple[StressMode, ...] = tuple(StressMode)
+    """What is run where no --mode is given."""
+    instead: "Callable[[SuiteRunner], int | None] | None" = None
+    """Does something else than measure where its options ask for that: an exit status; or None."""
+    arguments: tuple[str, ...] = ()
+    """What stands before all options on its command line."""
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """By the name of a parameter: what these say."""
     probes: tuple[str, ...] = DEFAULT_PROBES
     """On unless others are chosen."""
+
+    @property
+    def replays(self) -> bool:
+        """Whether it replays recordings."""
+        return any(row.replays for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -59,6 +76,7 @@ class Cell:
     stress: StressOptions = field(default_factory=StressOptions)
     usual: Work = field(default_factory=Work)
     allocator: Allocator = field(default_factory=Allocator)
+    replay: ReplayOptions = field(default_factory=ReplayOptions)
     sampled: bool = False
     """Whether every operation is timed by itself."""
     counts: bool = False
@@ -75,15 +93,37 @@ class Cell:
         counts: bool = False,
     ) -> "Cell":
         """The cell with these values and the defaults for all other parameters."""
-        parts: dict[str, dict[str, Any]] = {"work": {}, "stress": {}, "": {}}
+        parts: dict[str, dict[str, Any]] = {
+            "work": {},
+            "stress": {},
+            "replay": {},
+            "": {},
+        }
         for parameter, value in values.items():
             parts[parameter.part][parameter.attribute] = value
         work, stress = replace(usual, **parts["work"]), StressOptions(**parts["stress"])
-        return cls(row, mode, work, stress, usual, sampled=sampled, counts=counts, **parts[""])
+        replay = ReplayOptions(**parts["replay"])
+        return cls(
+            row,
+            mode,
+            work,
+            stress,
+            usual,
+            replay=replay,
+            sampled=sampled,
+            counts=counts,
+            **parts[""],
+        )
 
     @property
     def name(self) -> str:
         return format_name(self.row.name, self.mode, self.params)
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether the row can do what the cell asks for."""
+        source = self.replay.recording
+        return not (self.row.replays and source) or self.row.replays.fits(source.recording)
 
     @property
     def params(self) -> dict[str, str]:
@@ -120,8 +160,15 @@ class Cell:
 
     @property
     def operations_per_loop(self) -> int:
-        """Of one thread."""
+        """Of one thread; of a recording, of all that it has."""
+        if self.row.replays and self.replay.recording:
+            return len(self.replay.recording.recording.operations)
         return self.period or 1
+
+    @property
+    def turns_per_loop(self) -> int:
+        """Of the loop: where single calls are timed, a turn of it is an operation."""
+        return self.operations_per_loop if self.sampled and not self.row.replays else 1
 
 
 @dataclass(frozen=True)
@@ -134,6 +181,8 @@ class Selection:
     peers: bool = False
     plan: tuple[Part, ...] = ()
     sampled: bool = False
+    rows: tuple[str, ...] = ()
+    """By name; all where none are."""
 
     def cells(self, suite: Suite) -> tuple[Cell, ...]:
         """The cells of this selection, in the order of the table."""
@@ -149,6 +198,10 @@ class Selection:
 
     def _wants(self, cell: Cell) -> bool:
         if self.plan and not any(part.covers(cell.row, cell.work.size) for part in self.plan):
+            return False
+        if self.rows and cell.row.name not in self.rows:
+            return False
+        if not cell.has_meaning:
             return False
         if self.only is None:
             return True

@@ -96,6 +96,9 @@ def _manage(runner: SuiteRunner, suite: Suite) -> int:
     destination = Destination.chosen(suite.name, runner.output, runner.append)
     try:
         _check(runner)
+        status = suite.instead(runner) if suite.instead else None
+        if status is not None:
+            return status
         destination.check()
         if runner.args.report:
             _check_report(destination)

@@ -4,16 +4,20 @@ import gc
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from stress import sampler
 from stress.modes import Stress, StressMode, stressed
 from stress.probes import MetricRecord, Window, create
 from stress.probes.bystander import BystanderProbe
+from stress.probes.cpu import CPUProbe
 from stress.probes.gc import GCProbe
 from stress.probes.rss import RSSProbe
 from stress.timeline import Recording, Timeline
 from suites.cells import Cell
 from suites.team import Team
+
+if TYPE_CHECKING:
+    from suites.replays.replayer import Replayer
 
 CALIBRATION_COLLECT_SHARE = 0.1
 """While the number of loops is sought, a value is followed by a collection only if it lasted this
@@ -25,6 +29,15 @@ def _fitting(probes: Sequence[str], cell: Cell) -> list[str]:
     """Without the one that is of stress threads, where there are none."""
     threads = cell.mode is StressMode.THREADS
     return [name for name in probes if threads or name != BystanderProbe.name]
+
+
+def _driver(cell: Cell, measured: bool) -> "Team | Replayer":
+    """What runs the cell."""
+    if cell.row.replays is None:
+        return Team(cell.row, cell.work, cell.period if cell.sampled else None)
+    from suites.replays.replayer import Replayer
+
+    return Replayer(cell, measured)
 
 
 class Measurement(AbstractContextManager["Measurement"]):
@@ -43,13 +56,14 @@ class Measurement(AbstractContextManager["Measurement"]):
         timeline: bool = False,
     ) -> None:
         self._cell = cell
-        self._window = Window(
-            [*create(_fitting(probes, cell)), *(make() for make in cell.row.probes)]
-        )
-        threads = range(cell.work.threads_measured if cell.sampled else 0)
-        self._samplers = [sampler.create(cell.period) for _ in threads]
+        self._driver = _driver(cell, measured=collect_above_s is None)
+        chosen = _fitting(probes, cell)
+        own = (make() for make in (*cell.row.probes, *self._driver.probes))
+        self._window = Window([*create(chosen), *(one for one in own if one.name not in chosen)])
+        for probe in self._window.probes:
+            if isinstance(probe, CPUProbe):
+                probe.leave_out(self._driver.beside_ns)
         self._samples: list[list[tuple[float, int]]] = []
-        self._team = Team(cell.row, cell.work, self._samplers)
         self._with_timeline = timeline and collect_above_s is None
         self._recordings: list[Recording] = []
         self.timeline: Timeline | None = None
@@ -60,13 +74,13 @@ class Measurement(AbstractContextManager["Measurement"]):
 
     def __enter__(self) -> "Measurement":
         self.stress = self._stack.enter_context(stressed(self._cell.mode, self._cell.stress))
-        self._stack.callback(self._team.close)
+        self._stack.callback(self._driver.close)
         if self._with_timeline:
             self.timeline = Timeline()
             self._stack.callback(self.timeline.close)
             # No more the benchmark's own than a spinner is: its CPU time is left out.
             self.stress.thread_ids = (*self.stress.thread_ids, self.timeline.thread_id)
-        self._window.attach(self.stress, self._team.start())
+        self._window.attach(self.stress, self._driver.start())
         return self
 
     def __exit__(
@@ -85,7 +99,7 @@ class Measurement(AbstractContextManager["Measurement"]):
             gc.collect()
         self._prepare(loops)
         self.stress.unpark()
-        self._last_s = self._team.run()
+        self._last_s = self._driver.run()
         self.stress.park()
         self._taken()
         return self._last_s
@@ -100,7 +114,7 @@ class Measurement(AbstractContextManager["Measurement"]):
         # figures is about 0.3 ms of CPU time a value; the clock is inside of it.
         self._window.open()
         self.stress.unpark()
-        duration = self._team.run()
+        duration = self._driver.run()
         self.stress.park()
         self._window.close()
         if self.timeline:
@@ -111,13 +125,15 @@ class Measurement(AbstractContextManager["Measurement"]):
         return duration
 
     def _prepare(self, loops: int) -> None:
-        """Where single calls are timed, a turn of the loop is an operation."""
-        per_loop = self._cell.operations_per_loop if self._cell.sampled else 1
-        self._team.prepare(loops * per_loop)
+        self._driver.prepare(loops * self._cell.turns_per_loop)
 
     def _taken(self) -> list[tuple[float, int]]:
         """The single calls of the last value in all threads, where they were timed."""
-        return [pair for one in self._samplers for pair in one.take()]
+        return self._driver.take() if self._cell.sampled else []
+
+    def sample_overhead_s(self) -> float:
+        """Seconds that timing it adds to a single call."""
+        return self._driver.sample_overhead_s()
 
     def samples(self, last: int) -> list[tuple[float, int]] | None:
         """The single calls of the last so many values, as pairs of seconds and how many took that

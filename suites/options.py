@@ -9,6 +9,7 @@ from stress.modes import StressMode
 from stress.probes import PROBES
 from suites.cells import Cell, Selection, Suite
 from suites.parameters import PARAMETERS, Parameter, Sweep, one_of, swept
+from suites.replays.targets import KINDS, TARGETS
 
 # What pyperf offers and a suite does not, and what does the job here.
 REFUSED = {
@@ -59,6 +60,12 @@ _FORWARDED = (
     "heap_kind",
     "threads",
     "spin",
+    "replay_threads",
+    "think",
+    "scope_by",
+    "window",
+    "target",
+    "kind",
     "param",
     "probe",
     "sample",
@@ -133,6 +140,8 @@ def build_parser(suite: Suite) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     _add_what(parser, suite)
+    if suite.replays:
+        _add_replay(parser, suite)
     _add_stress(parser, suite)
     parser.add_argument("--worker-environ", action="append", help=argparse.SUPPRESS)
     return parser
@@ -190,6 +199,31 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
     add("--list", action="store_true", help="print what would run, with -v the timed code, and end")
 
 
+def _add_replay(parser: argparse.ArgumentParser, suite: Suite) -> None:
+    group = parser.add_argument_group("replay")
+    for name, rows in (("target", TARGETS), ("kind", KINDS)):
+        words = [row.name for row in rows]
+        group.add_argument(
+            f"--{name}",
+            metavar="NAME",
+            action="append",
+            type=_typed(one_of(*words)),
+            help=f"only that: {', '.join(words)}; repeatable",
+        )
+    _add_parameters(group, suite, ("replay",))
+    group.add_argument(
+        "--check",
+        action="store_true",
+        help="measure nothing: write to every byte, read it before it goes, and compare what is"
+        " live at the end with what was recorded",
+    )
+
+
+def _rows(args: argparse.Namespace) -> tuple[str, ...]:
+    """What --target and --kind name."""
+    return (*(getattr(args, "target", None) or ()), *(getattr(args, "kind", None) or ()))
+
+
 def _add_stress(parser: argparse.ArgumentParser, suite: Suite) -> None:
     group = parser.add_argument_group("stress")
     group.add_argument(
@@ -197,16 +231,20 @@ def _add_stress(parser: argparse.ArgumentParser, suite: Suite) -> None:
         action="append",
         type=_typed(StressMode.parse),
         metavar="MODE",
-        help=f"{', '.join(StressMode)}, in any case; repeatable (default: all)",
+        help=f"{', '.join(StressMode)}, in any case; repeatable (default: {_modes(suite)})",
     )
     _add_parameters(group, suite, ("stress",))
+
+
+def _modes(suite: Suite) -> str:
+    return "all" if len(suite.modes) == len(StressMode) else ", ".join(suite.modes)
 
 
 def _add_parameters(group: "argparse._ArgumentGroup", suite: Suite, parts: Sequence[str]) -> None:
     """An option for each parameter of these parts of a cell."""
     usual = Cell(suite.rows[0], StressMode.NONE, suite.work, counts=suite.counts)
     for parameter in PARAMETERS.values():
-        if parameter.part in parts:
+        if parameter.part in parts and parameter.has_option:
             group.add_argument(
                 f"--{parameter.name}",
                 metavar=parameter.metavar,
@@ -231,9 +269,9 @@ def is_quick(argv: Sequence[str] | None) -> bool:
 
 def select(parser: argparse.ArgumentParser, args: argparse.Namespace, suite: Suite) -> Selection:
     """What the parsed arguments ask for; ends with the parser's error where they make no sense."""
-    values: dict[str, tuple[Any, ...]] = {}
+    values: dict[str, tuple[Any, ...]] = dict(suite.values)
     for parameter in PARAMETERS.values():
-        given = getattr(args, parameter.attribute)
+        given = getattr(args, parameter.attribute, None)
         several = swept(args.param or (), parameter)
         if given is not None and several:
             name = parameter.name
@@ -248,19 +286,20 @@ def select(parser: argparse.ArgumentParser, args: argparse.Namespace, suite: Sui
     elif suite.sizes:
         values.setdefault("size", suite.sizes)
     return Selection(
-        modes=tuple(dict.fromkeys(args.mode or StressMode)),
+        modes=tuple(dict.fromkeys(args.mode or suite.modes)),
         values=values,
         only=re.compile(args.only) if args.only else None,
         peers=args.peers,
         plan=plan,
         sampled=args.sample,
+        rows=_rows(args),
     )
 
 
 def forward(command: list[str], args: argparse.Namespace) -> None:
     """Append our own options to the command line of a worker."""
     for name in _FORWARDED:
-        flag, value = "--" + name.replace("_", "-"), getattr(args, name)
+        flag, value = "--" + name.replace("_", "-"), getattr(args, name, None)
         if value is True:
             command.append(flag)
         elif isinstance(value, list):

@@ -13,6 +13,7 @@ from stress.heap import MAKERS
 from stress.modes import StressMode
 from stress.spinners import SPINNERS
 from suites.allocators import LIBRARIES, PYTHON_MALLOC, Allocator
+from suites.replays.options import THINK, THREADS, ScopeBy, Source
 from suites.rows import SCOPES, TOUCHES, Row, touches
 
 
@@ -29,6 +30,8 @@ class Parameter:
     format: Callable[[Any], str] = str
     matters: Callable[[Row, StressMode], bool] = lambda row, mode: True
     """Whether it has an effect on a row in a mode."""
+    has_option: bool = True
+    """False where something else than an option of its own says it."""
     repeatable: bool = False
     """Whether its option may be given several times; --param may for all."""
 
@@ -118,6 +121,22 @@ def _shareable(row: Row, mode: StressMode) -> bool:
     return row.sharing is not None
 
 
+def _loops(row: Row, mode: StressMode) -> bool:
+    return row.replays is None
+
+
+def _replays(row: Row, mode: StressMode) -> bool:
+    return row.replays is not None
+
+
+def _replays_in_threads(row: Row, mode: StressMode) -> bool:
+    return row.replays is not None and not row.replays.holds_gil
+
+
+def _replays_by_arena(row: Row, mode: StressMode) -> bool:
+    return row.replays is not None and row.replays.scoped and row.replays.engine is not None
+
+
 def _in_memory(row: Row, mode: StressMode) -> bool:
     return mode is StressMode.MEMORY
 
@@ -160,6 +179,7 @@ _WORK = (
         help="threads that run a row at once; scores are per operation of one of them, with all of"
         " them running",
         parse=count,
+        matters=_loops,
     ),
     Parameter(
         "scope",
@@ -213,8 +233,53 @@ _STRESS = (
         matters=_in_threads,
     ),
 )
+_REPLAY = (
+    Parameter(
+        "recording",
+        part="replay",
+        metavar="DIR",
+        help="a recording, by its place; in names by its name",
+        parse=Source.parse,
+        matters=_replays,
+        has_option=False,
+    ),
+    Parameter(
+        "replay-threads",
+        part="replay",
+        metavar="HOW",
+        help="recorded: a thread for each recorded one; merged: one thread does all",
+        parse=one_of(*THREADS),
+        matters=_replays_in_threads,
+    ),
+    Parameter(
+        "think",
+        part="replay",
+        metavar="TIME",
+        help="none: as fast as it can; recorded: an operation waits for the time it was recorded"
+        " at, where that is known",
+        parse=one_of(*THINK),
+        matters=_replays,
+    ),
+    Parameter(
+        "scope-by",
+        part="replay",
+        metavar="WHAT",
+        help="arena: recorded, its scopes as recorded, or window where there are none; thread: one"
+        " a thread; window: one for so many allocations of a thread; none: one an object",
+        parse=ScopeBy,
+        matters=_replays_by_arena,
+    ),
+    Parameter(
+        "window",
+        part="replay",
+        metavar="N",
+        help="arena: allocations to a scope by window",
+        parse=count,
+        matters=_replays_by_arena,
+    ),
+)
 #: By name, in the order in which they vary, the last one fastest.
-PARAMETERS = {parameter.name: parameter for parameter in (*_WORK, *_STRESS)}
+PARAMETERS = {parameter.name: parameter for parameter in (*_REPLAY, *_WORK, *_STRESS)}
 
 
 def that_matter(row: Row, mode: StressMode) -> list[Parameter]:

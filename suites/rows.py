@@ -15,8 +15,12 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from textwrap import dedent, indent
+from typing import TYPE_CHECKING
 
 from stress.probes import Probe
+
+if TYPE_CHECKING:
+    from suites.replays.targets import ReplayTarget
 
 TOUCHES = ("none", "first", "all")
 OWN, SHARED = SCOPES = ("own", "shared")
@@ -72,6 +76,8 @@ class Row:
     """A module that this row needs and that may be missing."""
     probes: tuple[Callable[[], Probe], ...] = ()
     """What makes the probes of this row alone, beside those that --probe names."""
+    replays: "ReplayTarget | None" = None
+    """A recording is replayed against this, in place of a loop over the body."""
 
 
 BASELINE = Row(
@@ -108,6 +114,8 @@ class Work:
 
 def touches(row: Row) -> bool:
     """Whether there is memory in the row's operation that it writes to."""
+    if row.replays:
+        return row.replays.touches
     return any(line.strip() == TOUCH for line in row.body.splitlines())
 
 

@@ -19,6 +19,7 @@ import importlib.util
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
@@ -34,11 +35,10 @@ from stress import sampler
 from stress.modes import StressMode
 from stress.timeline import decimated
 from suites import options, provenance
-from suites.allocators import Allocator
 from suites.cells import Cell, Suite
 from suites.measure import CALIBRATION_COLLECT_SHARE, Measurement
 from suites.readback import chosen_environ, environ_mismatch, found_here
-from suites.rows import OWN, Row, Work
+from suites.rows import OWN, Row
 
 THREADS_MIN_TIME_S = 0.75
 """A busy thread keeps the GIL for 5 ms at a time, and values of less than 0.5 s measure how the
@@ -115,7 +115,7 @@ class CellTask(WorkerProcessTask):  # type: ignore[misc]
             return {}
         clock = sampler.system_clock()
         entry = {
-            "overhead": sampler.overhead(),
+            "overhead": self._measurement.sample_overhead_s(),
             "floor": clock.resolution_s,
             "histogram": Histogram.of(calls).encode(),
         }
@@ -151,6 +151,7 @@ class CellTask(WorkerProcessTask):  # type: ignore[misc]
             f"{prefix}probes": ",".join(self._runner.probes),
             f"{prefix}touch": work.touch,
             **{prefix + name: value for name, value in stress.items()},
+            **{prefix + name: value for name, value in self._cell.replay.facts().items()},
         }
 
 
@@ -223,6 +224,11 @@ def _ending(status: int) -> str:
     return f"was ended by signal {-status} ({name}{hint})"
 
 
+def _work_of(cell: Cell) -> object:
+    """What has to be alike for cells to do the same but for the stress."""
+    return cell.row, cell.work, cell.allocator, cell.replay
+
+
 STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
@@ -243,13 +249,15 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         parser = options.build_parser(suite)
         super().__init__(
             **(QUICK if options.is_quick(argv) else USUAL),
-            program_args=("-m", f"suites.{suite.name}"),
+            program_args=("-m", f"suites.{suite.name}", *suite.arguments),
             add_cmdline_args=options.forward,
             _argparser=options.PyperfOptions(parser),
         )
         self.argparser = parser
+        self.words: Sequence[str] = (*suite.arguments, *(sys.argv[1:] if argv is None else argv))
+        """The command line."""
         self.watcher = Watcher()
-        self._loops_in_none: dict[tuple[Row, Work, Allocator], int] = {}
+        self._loops_in_none: dict[object, int] = {}
         self._parse(argv)
         self.selection = options.select(parser, self.args, suite)
         cells = self.selection.cells(suite)
@@ -358,7 +366,7 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
             args.min_time, args.loops = before
         if cell.mode is StressMode.NONE:
             loops = bench.get_runs()[-1].get_loops()
-            self._loops_in_none[cell.row, cell.work, cell.allocator] = loops
+            self._loops_in_none[_work_of(cell)] = loops
         self._worker_task += 1
         if self.shows_runs and not args.quiet:
             self._display_result(bench)
@@ -370,7 +378,7 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         A heap that lies there makes full collections dear and leaves the rest as it is.
         """
         if cell.mode is StressMode.MEMORY and not cell.row.periodic:
-            return self._loops_in_none.get((cell.row, cell.work, cell.allocator), 0)
+            return self._loops_in_none.get(_work_of(cell), 0)
         return 0
 
     @property

@@ -1,11 +1,13 @@
 """The threads that run a row at the same time, and the scope they may share."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import repeat
 from time import perf_counter
 from types import SimpleNamespace
 
+from stress import sampler
+from stress.probes import Probe
 from stress.sampler import Sampler
 from suites.rows import SHARED, Loop, Row, Sharing, Work, compile_loop, run_setup
 
@@ -48,15 +50,21 @@ class Team:
     common is the process, and the scope if it is shared.
     """
 
-    def __init__(self, row: Row, work: Work, samplers: Sequence[Sampler] = ()) -> None:
-        """`samplers`: one a thread, where single calls are timed."""
+    probes: tuple[Callable[[], Probe], ...] = ()
+    """What makes probes of its own: none."""
+
+    def __init__(self, row: Row, work: Work, sampled: int | None = None) -> None:
+        """sampled: single calls are timed, and the row does something more after so many of them, 0
+        for never; None where they are not."""
+        threads = range(work.threads_measured)
+        samplers = [] if sampled is None else [sampler.create(sampled) for _ in threads]
         share = row.sharing if work.scope == SHARED else None
         self._meeting = Meeting(row, share, work) if share else None
         names = self._meeting.names if self._meeting else None
         self._loops = [
             compile_loop(row, work, bool(samplers), names) for _ in range(work.threads_measured)
         ]
-        self._samplers = samplers
+        self._samplers: list[Sampler] = samplers
         self._begin = threading.Barrier(len(self._loops))
         self._end = threading.Barrier(len(self._loops))
         self._times: list[Iterable[object]] = []
@@ -91,6 +99,18 @@ class Team:
             self._times = [sampler.arm(turns) for sampler in self._samplers]
         else:
             self._times = [repeat(None, turns) for _ in self._loops]
+
+    def take(self) -> list[tuple[float, int]]:
+        """The single calls since the last time, in all threads, where they were timed."""
+        return [pair for one in self._samplers for pair in one.take()]
+
+    def sample_overhead_s(self) -> float:
+        """Seconds that timing it adds to a single call."""
+        return sampler.overhead()
+
+    def beside_ns(self) -> int:
+        """CPU time of the calling thread so far, in ns, that is in runs and not the row's: none."""
+        return 0
 
     def run(self) -> float:
         """Seconds from the first thread's start to the last one's end; raises what a thread did."""

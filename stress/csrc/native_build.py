@@ -12,7 +12,8 @@ from cffi import FFI
 
 PARTS = ["spinners", "timeline", "resolver", "replay_plan", "replay"]
 """Those with a header for Python."""
-INNER = ["replay_worker", "replay_heap", "replay_mmap", "replay_arena"]
+INNER = ["replay_plan_lists", "replay_plan_own", "replay_worker"]
+INNER += ["replay_heap", "replay_mmap", "replay_arena"]
 FOLDER = os.path.dirname(__file__)
 SCOPES = os.path.join(FOLDER, "..", "..", "scopes", "csrc")
 WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Wshadow", "-Wno-unused-parameter"]

@@ -13,6 +13,7 @@ typedef struct {
     PyObject *gc_recorder_type;
     PyObject *sampler_type;
     PyObject *alloc_recorder_type;
+    PyObject *scope_replay_type;
 } probe_state;
 
 /* The type spec of GCRecorder (probe_gc.c). */
@@ -21,6 +22,11 @@ extern PyType_Spec gc_recorder_spec;
 /* The type spec of Sampler, and tsc_hz(span), METH_O (probe_sampler.c). */
 extern PyType_Spec sampler_spec;
 PyObject *probe_tsc_hz(PyObject *module, PyObject *argument);
+/* HDR_BUCKETS counts of ticks, or NULL, as a list of (seconds, count); sets them to 0. */
+PyObject *probe_take_buckets(uint64_t *counts, double hz);
+
+/* The type spec of ScopeReplay (probe_replay.c). */
+extern PyType_Spec scope_replay_spec;
 
 /* thread_user_time_ns() and thread_user_time_by_id_ns(), both METH_NOARGS (probe_cpu.c). */
 PyObject *probe_thread_user_time_ns(PyObject *module, PyObject *ignored);

@@ -41,6 +41,9 @@ static int module_exec(PyObject *module)
         || add_type(module, &sampler_spec, &state->sampler_type) < 0) {
         return -1;
     }
+    if (add_type(module, &scope_replay_spec, &state->scope_replay_type) < 0) {
+        return -1;
+    }
     return add_type(module, &alloc_recorder_spec, &state->alloc_recorder_type);
 }
 
@@ -52,6 +55,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->gc_recorder_type);
     Py_VISIT(state->sampler_type);
     Py_VISIT(state->alloc_recorder_type);
+    Py_VISIT(state->scope_replay_type);
     return 0;
 }
 
@@ -63,6 +67,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->gc_recorder_type);
     Py_CLEAR(state->sampler_type);
     Py_CLEAR(state->alloc_recorder_type);
+    Py_CLEAR(state->scope_replay_type);
     return 0;
 }
 

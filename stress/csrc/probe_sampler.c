@@ -151,20 +151,24 @@ PyDoc_STRVAR(take_doc,
 static PyObject *sampler_take(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
     sampler *self = (sampler *)op;
+    return probe_take_buckets(self->counts, self->hz);
+}
+
+PyObject *probe_take_buckets(uint64_t *counts, double hz)
+{
     PyObject *taken = PyList_New(0);
-    for (uint32_t i = 0; taken != NULL && i < HDR_BUCKETS; i++) {
-        if (self->counts[i] == 0) {
+    for (uint32_t i = 0; taken != NULL && counts != NULL && i < HDR_BUCKETS; i++) {
+        if (counts[i] == 0) {
             continue;
         }
-        PyObject *pair = Py_BuildValue("(dK)", hdr_middle(i) / self->hz,
-                                       (unsigned long long)self->counts[i]);
+        PyObject *pair = Py_BuildValue("(dK)", hdr_middle(i) / hz, (unsigned long long)counts[i]);
         if (pair == NULL || PyList_Append(taken, pair) < 0) {
             Py_CLEAR(taken);
         }
         Py_XDECREF(pair);
     }
-    if (taken != NULL) {
-        memset(self->counts, 0, HDR_BUCKETS * sizeof(uint64_t));
+    if (taken != NULL && counts != NULL) {
+        memset(counts, 0, HDR_BUCKETS * sizeof(uint64_t));
     }
     return taken;
 }

@@ -2,6 +2,7 @@
 #include "replay.h"
 
 #include "probe_hdr.h"
+#include "replay_pattern.h"
 #include "replay_worker.h"
 
 #include <errno.h>
@@ -163,7 +164,7 @@ replay_holdings replay_holds(const replay *self)
         found.objects++;
         found.bytes += object->size;
         if (self->options.checked)
-            found.differing += replay_count_differing(&(replay_step){.object = i}, object->address, object->size);
+            found.differing += replay_count_differing(i, object->address, object->size);
     }
     for (uint32_t i = 0; i < self->options.threads; i++)
         found.differing += self->workers[i].differing;

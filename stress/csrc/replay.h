@@ -25,8 +25,8 @@ enum replay_target {
     REPLAY_ARENA, /* the arena of the scopes */
 };
 
-/* Functions with the meaning of malloc, calloc, posix_memalign (without its rule for the least alignment;
- * NULL on failure), realloc, free. */
+/* Functions with the meaning of malloc, calloc, aligned_alloc, realloc, free. Without the third, NULL,
+ * alignments are left to the first two. */
 typedef struct {
     void *(*allocate)(size_t size);
     void *(*allocate_zeroed)(size_t count, size_t size);

@@ -19,7 +19,7 @@ REPLAY_INLINE int heap_allocate(replay *self, const replay_step *step, replay_ob
 {
     const replay_heap *heap = &self->options.heap;
     char *address;
-    if (step->align > USUAL_ALIGN)
+    if (step->align > USUAL_ALIGN && heap->allocate_aligned != NULL)
         address = heap->allocate_aligned((size_t)1 << step->align, step->size);
     else if (is_zeroed(step))
         address = heap->allocate_zeroed(1, step->size);

@@ -6,6 +6,7 @@
 
 #include "probe_hdr.h"
 #include "probe_ticks.h"
+#include "replay_pattern.h"
 #include "replay_worker.h"
 
 #include <string.h>
@@ -28,14 +29,14 @@ REPLAY_INLINE int replay_reallocate(replay_worker *worker, const replay_step *st
     replay *self = worker->owner;
     size_t before = object->size;
     if (checked)
-        worker->differing += replay_count_differing(step, object->address, before);
+        worker->differing += replay_count_differing(step->object, object->address, before);
     int error = actions->reallocate(self, step, object);
     if (error != 0)
         return error;
     if (checked) {
         size_t kept = before < object->size ? before : object->size;
-        worker->differing += replay_count_differing(step, object->address, kept);
-        replay_write_pattern(step, object->address, object->size);
+        worker->differing += replay_count_differing(step->object, object->address, kept);
+        replay_write_pattern(step->object, object->address, object->size);
     }
     if (touches)
         replay_touch_new(self, object, before);
@@ -56,7 +57,7 @@ REPLAY_INLINE int replay_act(replay_worker *worker, const replay_step *step, con
         if (error != 0)
             return error;
         if (checked)
-            replay_write_pattern(step, object->address, object->size);
+            replay_write_pattern(step->object, object->address, object->size);
         if (touches)
             replay_touch_new(self, object, 0);
         return 0;
@@ -66,7 +67,7 @@ REPLAY_INLINE int replay_act(replay_worker *worker, const replay_step *step, con
         if (object->address == NULL)
             return 0; /* foreign memory */
         if (checked)
-            worker->differing += replay_count_differing(step, object->address, object->size);
+            worker->differing += replay_count_differing(step->object, object->address, object->size);
         actions->release(self, step, object);
         object->address = NULL;
         return 0;

@@ -88,6 +88,8 @@ typedef struct {
     uint64_t held_objects;   /* that the replay has at the end: without those that nothing refers to, in a */
     uint64_t held_bytes;     /* plan without scopes */
     uint64_t scopes;         /* size of a table of the replay's scopes, so far */
+    uint64_t adopted;        /* bytes of the largest piece of foreign memory */
+    uint64_t deferred;       /* scopes that were closed while something was exported */
 } replay_totals;
 
 typedef struct replay_plan replay_plan;

@@ -1,5 +1,4 @@
-/* What a thread of the replay does between and beside its steps: waiting for others and for its time,
- * writing to memory and reading it again. */
+/* How a thread of the replay waits, for others and for its time. */
 #define _GNU_SOURCE
 #include "replay_worker.h"
 
@@ -7,7 +6,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <string.h>
 
 enum {
     SPINS = 200,          /* looks at another thread before sleeping: about a microsecond */
@@ -18,8 +16,6 @@ uint64_t replay_clock_ns(void)
 {
     return ticks_of_kernel();
 }
-
-/* ---- waiting ------------------------------------------------------------------------------------- */
 
 void replay_publish(replay_worker *worker, uint32_t done)
 {
@@ -62,42 +58,4 @@ void replay_think(replay_worker *worker, uint64_t until_ns)
     }
     while ((int64_t)(until - replay_clock_ns()) > 0) {
     }
-}
-
-/* ---- memory -------------------------------------------------------------------------------------- */
-
-void replay_touch_pages(char *address, size_t from, size_t to, size_t page)
-{
-    /* A page that an earlier part lies in was touched with that. */
-    size_t at = from == 0 ? 0 : from + (size_t)(-((uintptr_t)address + from) & (page - 1));
-    while (at < to) {
-        *(volatile char *)(address + at) = 1;
-        at += page - (size_t)(((uintptr_t)address + at) & (page - 1));
-    }
-}
-
-/* Eight bytes of the pattern, which no two slots have in common at a place of any two objects. */
-static uint64_t pattern_at(const replay_step *step, size_t word)
-{
-    return ((uint64_t)step->object + 1) * UINT64_C(0x9E3779B97F4A7C15) + word;
-}
-
-void replay_write_pattern(const replay_step *step, char *address, size_t size)
-{
-    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-        uint64_t word = pattern_at(step, at / sizeof(uint64_t));
-        memcpy(address + at, &word, size - at < sizeof(word) ? size - at : sizeof(word));
-    }
-}
-
-uint64_t replay_count_differing(const replay_step *step, const char *address, size_t size)
-{
-    uint64_t differing = 0;
-    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-        uint64_t word = pattern_at(step, at / sizeof(uint64_t)), found = word;
-        memcpy(&found, address + at, size - at < sizeof(found) ? size - at : sizeof(found));
-        for (uint64_t wrong = word ^ found; wrong != 0; wrong >>= 8)
-            differing += (wrong & 0xff) != 0;
-    }
-    return differing;
 }

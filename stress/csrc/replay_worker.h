@@ -97,9 +97,6 @@ void replay_arena_holds(replay_arena *self, replay_holdings *holdings);
 bool replay_wait_for(replay_worker *worker, const replay_step *step); /* false: another thread has failed */
 void replay_publish(replay_worker *worker, uint32_t done);
 void replay_think(replay_worker *worker, uint64_t until_ns);
-void replay_touch_pages(char *address, size_t from, size_t to, size_t page);
-void replay_write_pattern(const replay_step *step, char *address, size_t size);
-uint64_t replay_count_differing(const replay_step *step, const char *address, size_t size);
 
 uint64_t replay_clock_ns(void);
 

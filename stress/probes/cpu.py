@@ -6,7 +6,7 @@ the kernel, and no sums over the threads that there are.
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from stress.base import Stress
@@ -135,12 +135,18 @@ class CPUProbe(Probe):
         self._left_out: tuple[int, ...] = ()
         self._before_ns = self._after_ns = 0
         self._clocks: tuple[int, ...] = ()
+        self._beside_ns: Callable[[], int] = lambda: 0
         self._before: Snapshot | None = None
         self._after: Snapshot | None = None
 
     def attach(self, stress: Stress, threads: tuple[int, ...]) -> None:
         self._left_out = stress.thread_ids
         self._clocks = tuple(map(time.pthread_getcpuclockid, threads))
+
+    def leave_out(self, spent_ns: Callable[[], int]) -> None:
+        """Tell what the calling thread spends in windows beside the measured work: CPU time in ns
+        so far. It does not count for score.cpu."""
+        self._beside_ns = spent_ns
 
     def before(self) -> None:
         self._before = self._snapshot()
@@ -152,7 +158,7 @@ class CPUProbe(Probe):
 
     def _measured_ns(self) -> int:
         others_ns = sum(map(time.clock_gettime_ns, self._clocks)) if self._clocks else 0
-        return time.thread_time_ns() + others_ns
+        return time.thread_time_ns() - self._beside_ns() + others_ns
 
     def _snapshot(self) -> Snapshot | None:
         left_out = {}

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
@@ -51,17 +52,20 @@ class Recording:
         return int(self.info["scopes"])
 
     def blocks(self, size: int = BLOCK) -> Iterator[Operations]:
-        """The operations, so many at a time, in memory of their own.
+        """The operations, so many at a time; each block is valid until the next one.
 
-        Read and not mapped: pages of a map that were touched count as resident.
+        Read into one piece of memory and not mapped: pages of a map that were touched count as
+        resident.
         """
         left = len(self.operations)
-        with (self.path / OPERATIONS).open("rb") as file:
+        block = np.empty(min(size, left), self.operations.dtype)
+        with (self.path / OPERATIONS).open("rb", buffering=0) as file:
             file.seek(-left * self.operations.itemsize, os.SEEK_END)
             while left > 0:
-                block = np.fromfile(file, self.operations.dtype, min(size, left))
-                yield block
-                left -= len(block)
+                part = block[:left]
+                _fill(part, file)
+                yield part
+                left -= len(part)
 
 
 def load(path: str | Path) -> Recording:
@@ -87,6 +91,15 @@ def load(path: str | Path) -> Recording:
             f"as {INFO} says, found {len(operations)}"
         )
     return Recording(folder, operations, tuple(threads), info)
+
+
+def _fill(block: Operations, file: RawIOBase) -> None:
+    rest = block.data.cast("B")
+    while len(rest):
+        count = file.readinto(rest)  # the kernel gives 2 GiB at most
+        if not count:
+            raise RecordingError("the file of operations became shorter while it was read")
+        rest = rest[count:]
 
 
 def _operations(path: Path) -> Operations:

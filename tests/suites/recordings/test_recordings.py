@@ -49,7 +49,7 @@ def test_what_was_written_is_read(folder, dtype):
 def test_blocks_are_the_operations_in_turn(folder):
     block = rows(*[(Operation.ALLOCATE, 0, 0), (Operation.FREE, 0, 0)] * 5)
     write(folder, block)
-    blocks = list(load(folder).blocks(4))
+    blocks = [block.copy() for block in load(folder).blocks(4)]
     assert [len(found) for found in blocks] == [4, 4, 2]
     assert np.concatenate(blocks).tolist() == block.tolist()
 
