@@ -35,8 +35,8 @@ def drivers(rows: Sequence[Row]) -> Iterator[Finding]:
     found = sorted((s for s in shares if s[0] > MOST_DRIVER), key=lambda case: -case[0])
     if found:
         share, row = found[0]
-        others = listed([other.name for _, other in found[1:]])
-        likewise = f" Over {100 * MOST_DRIVER:.0f} % too: {others}." if others else ""
+        others = [other.name for _, other in found[1:]]
+        likewise = f" Over {100 * MOST_DRIVER:.0f} % in {listed(others)}, too." if others else ""
         yield Finding(
             share,
             f"The replay itself takes {100 * share:.0f} % of the time of {row.name}: between"

@@ -11,7 +11,7 @@ from enum import Enum
 from results.model import Results, Row
 from results.schema import SCORE, Figures
 from results.statistics import Estimate, estimate
-from results.units import Scale, own_scale, scale_for
+from results.units import Scale, is_share, own_scale, scale_for
 
 
 class State(Enum):
@@ -117,7 +117,7 @@ def _family(line: Line) -> str:
 def _family_scale(lines: Sequence[Line]) -> Scale | None:
     metric = lines[0].figures.metric
     values = [line.estimate.value for line in lines if line.estimate.value is not None]
-    share = metric.unit == "ratio" and metric.name.endswith(".share")
+    share = is_share(metric.name, metric.unit)
     return scale_for(metric.unit, values, share, calls=lines[0].figures.merged is not None)
 
 

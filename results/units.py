@@ -56,6 +56,12 @@ _OTHERS = _Style()
 _COUNTS = _Style(decimals=0)
 
 
+def is_share(name: str, unit: str) -> bool:
+    """Whether a metric of that name and unit is told as per cent: others are ratios of one to
+    several."""
+    return unit == "ratio" and name.endswith((".share", ".overhead"))
+
+
 def scale_for(
     unit: str, values: Iterable[float], share: bool = False, calls: bool = False
 ) -> Scale | None:

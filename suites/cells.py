@@ -13,6 +13,7 @@ from suites.allocators import Allocator
 from suites.parameters import PARAMETERS, Parameter, that_matter
 from suites.replays.options import ReplayOptions
 from suites.rows import SHARED, Row, Work
+from suites.watchers import NONE, WATCHERS
 
 if TYPE_CHECKING:
     from suites.runner import SuiteRunner
@@ -77,6 +78,8 @@ class Cell:
     usual: Work = field(default_factory=Work)
     allocator: Allocator = field(default_factory=Allocator)
     replay: ReplayOptions = field(default_factory=ReplayOptions)
+    under: str = NONE
+    """One of `WATCHERS`, which watches meanwhile."""
     sampled: bool = False
     """Whether every operation is timed by itself."""
     counts: bool = False
@@ -123,7 +126,9 @@ class Cell:
     def has_meaning(self) -> bool:
         """Whether the row can do what the cell asks for."""
         source = self.replay.recording
-        return not (self.row.replays and source) or self.row.replays.fits(source.recording)
+        if self.row.replays and source and not self.row.replays.fits(source.recording):
+            return False
+        return not WATCHERS[self.under].of_scopes or self.row.uses_scopes
 
     @property
     def params(self) -> dict[str, str]:

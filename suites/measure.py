@@ -15,6 +15,7 @@ from stress.probes.rss import RSSProbe
 from stress.timeline import Recording, Timeline
 from suites.cells import Cell
 from suites.team import Team
+from suites.watchers import WATCHERS
 
 if TYPE_CHECKING:
     from suites.replays.replayer import Replayer
@@ -56,7 +57,13 @@ class Measurement(AbstractContextManager["Measurement"]):
         timeline: bool = False,
     ) -> None:
         self._cell = cell
-        self._driver = _driver(cell, measured=collect_above_s is None)
+        self._stack = ExitStack()
+        self._stack.enter_context(WATCHERS[cell.under].watching())
+        try:
+            self._driver = _driver(cell, measured=collect_above_s is None)
+        except BaseException:
+            self._stack.close()
+            raise
         chosen = _fitting(probes, cell)
         own = (make() for make in (*cell.row.probes, *self._driver.probes))
         self._window = Window([*create(chosen), *(one for one in own if one.name not in chosen)])
@@ -69,7 +76,6 @@ class Measurement(AbstractContextManager["Measurement"]):
         self.timeline: Timeline | None = None
         self._collect_above_s = collect_above_s
         self._last_s = 0.0
-        self._stack = ExitStack()
         self.stress: Stress
 
     def __enter__(self) -> "Measurement":

@@ -56,6 +56,7 @@ _FORWARDED = (
     "threads_measured",
     "scope",
     "allocator",
+    "under",
     "heap_objects",
     "heap_kind",
     "threads",

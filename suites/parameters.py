@@ -15,6 +15,7 @@ from stress.spinners import SPINNERS
 from suites.allocators import LIBRARIES, PYTHON_MALLOC, Allocator
 from suites.replays.options import THINK, THREADS, ScopeBy, Source
 from suites.rows import SCOPES, TOUCHES, Row, touches
+from suites.watchers import WATCHERS
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,10 @@ def _loops(row: Row, mode: StressMode) -> bool:
     return row.replays is None
 
 
+def _watched(row: Row, mode: StressMode) -> bool:
+    return row.replays is None or row.replays.holds_gil
+
+
 def _replays(row: Row, mode: StressMode) -> bool:
     return row.replays is not None
 
@@ -197,6 +202,16 @@ _WORK = (
         help=f"of Python's objects: {', '.join(PYTHON_MALLOC)}; in place of malloc, and for"
         f" Python's objects as well: {', '.join(LIBRARIES)}; or one of each, as pymalloc+jemalloc",
         parse=Allocator.parse,
+    ),
+    Parameter(
+        "under",
+        part="",
+        metavar="WATCHER",
+        help="what watches meanwhile: "
+        + "; ".join(f"{name}: {watcher.summary}" for name, watcher in WATCHERS.items())
+        + ". Rows that it can't see are left out",
+        parse=one_of(*WATCHERS),
+        matters=_watched,
     ),
 )
 _STRESS = (

@@ -79,6 +79,13 @@ class Row:
     replays: "ReplayTarget | None" = None
     """A recording is replayed against this, in place of a loop over the body."""
 
+    @property
+    def uses_scopes(self) -> bool:
+        """Whether its operation makes objects of `scopes`."""
+        if self.replays:
+            return self.replays.engine is None
+        return "from scopes import" in self.setup
+
 
 BASELINE = Row(
     "baseline",

@@ -226,7 +226,7 @@ def _ending(status: int) -> str:
 
 def _work_of(cell: Cell) -> object:
     """What has to be alike for cells to do the same but for the stress."""
-    return cell.row, cell.work, cell.allocator, cell.replay
+    return cell.row, cell.work, cell.allocator, cell.replay, cell.under
 
 
 STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}

@@ -39,6 +39,13 @@ def add(commands: "Commands") -> None:
     parser.add_argument("after", metavar="B", nargs="+", help="what is held against it")
     add_selection(parser)
     parser.add_argument(
+        "--across",
+        metavar="PARAMETER",
+        action="append",
+        default=[],
+        help="what the files differ in, as under or allocator: rows are alike but for that",
+    )
+    parser.add_argument(
         "--min-change",
         metavar="PERCENT",
         type=typed(percentage),
@@ -63,7 +70,7 @@ def add(commands: "Commands") -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    selection = Selection(args.only, tuple(args.metric), args.min_change)
+    selection = Selection(args.only, tuple(args.metric), args.min_change, tuple(args.across))
     before, *others = [read(path) for path in (args.before, *args.after)]
     check_metrics(args.metric, before, *others)
     comparisons = [compare(before, other, selection) for other in others]

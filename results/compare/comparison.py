@@ -129,12 +129,14 @@ class Selection:
 
     `only` is searched in the operation and in the whole name of a row; `metrics` are names or
     patterns as in a shell (gc.*), all where there are none. `min_change` (0.05 is 5 %) hides what
-    changed less, after the tests: it doesn't make them fewer.
+    changed less, after the tests: it doesn't make them fewer. `across` are parameters in which the
+    rows of the two files may differ.
     """
 
     only: re.Pattern[str] | None = None
     metrics: tuple[str, ...] = ()
     min_change: float = 0.0
+    across: tuple[str, ...] = ()
 
     def wants_row(self, row: Row) -> bool:
         if self.only is None:
@@ -187,7 +189,7 @@ def compare(before: Results, after: Results, selection: Selection | None = None)
     theirs = [row for row in after.rows if selection.wants_row(row)]
     if selection.only and not (ours or theirs):
         raise ResultsError(f"no benchmark matches {selection.only.pattern!r}")
-    pairs = _matched(ours, theirs)
+    pairs = _across(ours, theirs, selection.across) if selection.across else _matched(ours, theirs)
     if not pairs:
         raise ResultsError(f"{before.path} and {after.path} have no benchmark in common")
     changes = _changes(pairs, selection)
@@ -239,8 +241,32 @@ def _matched(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[Row, Row
     return pairs
 
 
+def _across(
+    before: Sequence[Row], after: Sequence[Row], names: Sequence[str]
+) -> list[tuple[Row, Row]]:
+    """Rows that are alike but for these parameters, in the order of the later file."""
+    one, other = _by_cell(before, names), _by_cell(after, names)
+    return [(one[cell], row) for cell, row in other.items() if cell in one]
+
+
+def _by_cell(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[object, ...], Row]:
+    found: dict[tuple[object, ...], Row] = {}
+    for row in rows:
+        twin = found.setdefault(_without(row, names), row)
+        if twin is not row:
+            raise ResultsError(
+                f"expected rows that differ by more than {', '.join(names)} in a file, "
+                f"found {twin.name} and {row.name}: choose one with --only"
+            )
+    return found
+
+
 def _without_period(row: Row) -> tuple[object, ...]:
-    params = sorted((key, value) for key, value in row.params.items() if key != _COLLECT_EVERY)
+    return _without(row, (_COLLECT_EVERY,))
+
+
+def _without(row: Row, names: Sequence[str]) -> tuple[object, ...]:
+    params = sorted((key, value) for key, value in row.params.items() if key not in names)
     return (row.operation, row.mode, *params)
 
 

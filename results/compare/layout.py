@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from results.compare.comparison import Change
-from results.units import Scale, own_scale, scale_for
+from results.units import Scale, is_share, own_scale, scale_for
 
 _MANY_SIZES = 4
 """Up to here a sub-table is of one size; a longer sweep stays together, row by row."""
@@ -118,7 +118,7 @@ def _scale(changes: Sequence[Change]) -> Scale | None:
     metric, unit = changes[0].metric, changes[0].unit
     if any(change.unit != unit for change in changes):
         return None
-    share = unit == "ratio" and metric.name.endswith(".share")
+    share = is_share(metric.name, unit)
     return scale_for(unit, [value for change in changes for value in _means(change)], share)
 
 

@@ -8,7 +8,7 @@ from results.columns import TEXT, Rows, Style
 from results.compare.wording import figure, listed, origin, percent
 from results.gate.judge import Judged, Judgement, State
 from results.schema import SCORE
-from results.units import Scale, own_scale
+from results.units import Scale, is_share, own_scale
 
 _VERDICTS = {
     exit_status.OK: "ok",
@@ -110,7 +110,7 @@ def _noise(judged: Judged) -> str:
 
 def _scale(judged: Judged) -> Scale:
     means = [side.mean for side in judged.change.sides if side.mean]
-    share = judged.change.metric.name.endswith(".share") and judged.change.unit == "ratio"
+    share = is_share(judged.change.metric.name, judged.change.unit)
     return Scale("%", 0.01, 1) if share else own_scale(judged.change.unit, max(means, default=0.0))
 
 

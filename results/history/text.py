@@ -8,7 +8,7 @@ from results.compare.wording import listed, percent
 from results.history.changes import HOW_TO_INSTALL, LEAST_POINTS, Shift
 from results.history.points import Key, Point, breaks
 from results.statistics import mean
-from results.units import Scale, own_scale, scale_for
+from results.units import Scale, is_share, own_scale, scale_for
 
 _TICKS = "▁▂▃▄▅▆▇█"
 _GAP = "·"
@@ -71,7 +71,7 @@ def scale_of(points: Sequence[Point], key: Key) -> Scale:
     """The unit and decimals in which a figure is told."""
     known = [value for value in values_of(points, key) if value is not None]
     unit = unit_of(points, key)
-    share = unit == "ratio" and key[1].endswith(".share")
+    share = is_share(key[1], unit)
     return scale_for(unit, known, share) or own_scale(unit, max(known))
 
 

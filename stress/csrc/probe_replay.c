@@ -201,7 +201,8 @@ static int make_names(scope_replay *self)
 
 static int make_tables(scope_replay *self, bool sampled)
 {
-    self->objects = PyMem_Calloc((size_t)self->object_count + 1, sizeof(held_object));
+    size_t objects = ((size_t)self->object_count + 1) * sizeof(held_object);
+    self->objects = PyMem_Malloc(objects);
     self->scopes = PyMem_Calloc((size_t)self->scope_count + 1, sizeof(held_scope));
     self->foreign = PyMem_RawCalloc(self->foreign_size + 1, 1);
     if (sampled) {
@@ -210,8 +211,11 @@ static int make_tables(scope_replay *self, bool sampled)
     if (self->objects == NULL || self->scopes == NULL || self->foreign == NULL ||
         (sampled && self->samples == NULL)) {
         PyErr_NoMemory();
+        PyMem_Free(self->objects);
+        self->objects = NULL;
         return -1;
     }
+    memset(self->objects, 0, objects); /* by which it is resident, and not by a step */
     return 0;
 }
 

@@ -226,9 +226,12 @@ static int make_threads(replay *self)
 
 static int make_parts(replay *self)
 {
-    self->objects = calloc((size_t)self->options.objects + 1, sizeof(replay_object));
+    /* Written to here, and not by the first step that needs a page of it. */
+    size_t size = (self->options.objects / REPLAY_CACHE_LINE + 1) * REPLAY_CACHE_LINE * sizeof(replay_object);
+    self->objects = aligned_alloc(REPLAY_CACHE_LINE, size);
     if (self->objects == NULL)
         return ENOMEM;
+    memset(self->objects, 0, size);
     for (uint32_t i = 0; self->options.sampled && i < self->options.threads; i++) {
         self->workers[i].samples = calloc(HDR_BUCKETS, sizeof(uint64_t));
         if (self->workers[i].samples == NULL)

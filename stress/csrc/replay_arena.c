@@ -114,11 +114,13 @@ replay_arena *replay_arena_new(uint32_t objects)
     if (self == NULL)
         return NULL;
     self->arena = arena_new();
-    self->blocks = calloc((size_t)objects + 1, sizeof(block *));
+    size_t size = (objects / REPLAY_CACHE_LINE + 1) * REPLAY_CACHE_LINE * sizeof(block *);
+    self->blocks = aligned_alloc(REPLAY_CACHE_LINE, size);
     if (self->arena == NULL || self->blocks == NULL) {
         replay_arena_delete(self);
         return NULL;
     }
+    memset(self->blocks, 0, size);
     return self;
 }
 

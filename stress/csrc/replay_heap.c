@@ -34,7 +34,9 @@ REPLAY_INLINE int heap_allocate(replay *self, const replay_step *step, replay_ob
 
 REPLAY_INLINE int heap_reallocate(replay *self, const replay_step *step, replay_object *object)
 {
-    char *address = self->options.heap.reallocate(object->address, step->size);
+    /* The object lives on, and realloc(address, 0) may free: allocators of Python have none of that. */
+    size_t size = step->size > 0 ? step->size : 1;
+    char *address = self->options.heap.reallocate(object->address, size);
     if (__builtin_expect(address == NULL, 0))
         return ENOMEM;
     object->address = address;

@@ -51,14 +51,18 @@ class Recording:
         """The size of a table of all scopes."""
         return int(self.info["scopes"])
 
-    def blocks(self, size: int = BLOCK) -> Iterator[Operations]:
+    def buffer(self, size: int = BLOCK) -> Operations:
+        """Memory for `blocks`, of at most so many operations."""
+        return np.empty(min(size, len(self.operations)), self.operations.dtype)
+
+    def blocks(self, size: int = BLOCK, buffer: Operations | None = None) -> Iterator[Operations]:
         """The operations, so many at a time; each block is valid until the next one.
 
-        Read into one piece of memory and not mapped: pages of a map that were touched count as
-        resident.
+        Read into one piece of memory, the buffer or a new one, and not mapped: pages of a map that
+        were touched count as resident.
         """
         left = len(self.operations)
-        block = np.empty(min(size, left), self.operations.dtype)
+        block = self.buffer(size) if buffer is None else buffer
         with (self.path / OPERATIONS).open("rb", buffering=0) as file:
             file.seek(-left * self.operations.itemsize, os.SEEK_END)
             while left > 0:

@@ -40,6 +40,7 @@ class Replayer:
         self._recording = cell.replay.recording.recording
         self._plan = plan_of(self._recording, cell.replay, self._target)
         self._is_kept = len(self._recording.operations) <= KEPT
+        self._buffer = self._recording.buffer(KEPT if self._is_kept else BLOCK)
         self._beside_ns = 0
         peak_at = peak_of(self._recording, self._plan)
         found = self._survey(peak_at) if measured and self._target.touches else None
@@ -94,8 +95,7 @@ class Replayer:
                 pass
 
     def _blocks(self) -> Iterator[int]:
-        size = len(self._recording.operations) if self._is_kept else BLOCK
-        return planned(self._plan, self._recording, size)
+        return planned(self._plan, self._recording, self._buffer)
 
     def _replay(self, player: Player) -> int:
         """The ns of all operations; all other CPU time goes to `beside_ns`."""

@@ -41,16 +41,18 @@ def plan_of(recording: Recording, options: ReplayOptions, target: ReplayTarget) 
     )
 
 
-def planned(plan: Plan, recording: Recording, block: int = BLOCK, cut_at: int = 0) -> Iterator[int]:
-    """Plan the recording from its beginning, so many operations at a time; after each block, the
-    operations so far.
+def planned(
+    plan: Plan, recording: Recording, buffer: Operations | None = None, cut_at: int = 0
+) -> Iterator[int]:
+    """Plan the recording from its beginning, as many operations at a time as the buffer holds;
+    after each block, the operations so far.
 
     cut_at: a block ends after so many operations, too. RecordingError for an operation that can't
     be.
     """
     plan.reset()
     done = 0
-    for operations in recording.blocks(block):
+    for operations in recording.blocks(BLOCK, buffer):
         for part in _parts(operations, cut_at - done):
             try:
                 plan.block(part)
