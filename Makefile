@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 C_SOURCES := $(wildcard scopes/csrc/*.[ch] stress/csrc/*.[ch]) setup.py pyproject.toml
 
-.PHONY: bench test lint c-checks reference build clean
+.PHONY: bench test lint c-checks reference traces build clean
 
 bench: $(VENV)/installed
 	$(BIN)/python -m suites.scope_close --quick
@@ -23,6 +23,9 @@ c-checks: $(VENV)/tested
 
 reference: $(VENV)/developed
 	$(BIN)/python benchmarks/reference.py
+
+traces: $(VENV)/developed
+	$(BIN)/python benchmarks/traces.py
 
 build: $(VENV)/installed
 

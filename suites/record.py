@@ -3,6 +3,7 @@
   python -m suites.record -o DIR -- script.py args     all allocations of a program
   python -m suites.record -o DIR -- -m module args
   python -m suites.record info DIR                     what is in a recording
+  python -m suites.record pack DIR -o FILE.tar.xz      a recording as one small file
   python -m suites.record import FILE.csv -o DIR       a recording from a table of events
 
 Allocations are recorded by memray (pip install 'scopestress[record]'). scopes.record() in a
@@ -31,7 +32,11 @@ MAX_BYTES = 4 << 30
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    commands: dict[str, Callable[[list[str]], int]] = {"info": _info, "import": _import}
+    commands: dict[str, Callable[[list[str]], int]] = {
+        "info": _info,
+        "import": _import,
+        "pack": _pack,
+    }
     try:
         if arguments and arguments[0] in commands:
             status = commands[arguments[0]](arguments[1:])
@@ -129,10 +134,25 @@ def _import(arguments: list[str]) -> int:
     return 0
 
 
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="DIR", help="a new folder"
+def _pack(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m suites.record pack",
+        description="A recording as one small file, which replay and info read as its folder.",
     )
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    _add_output(parser, "FILE.tar.xz", "a new file")
+    args = parser.parse_args(arguments)
+    from suites.recordings.loader import load
+    from suites.recordings.packed import pack
+
+    pack(load(args.folder), args.output)
+    return 0
+
+
+def _add_output(
+    parser: argparse.ArgumentParser, metavar: str = "DIR", what: str = "a new folder"
+) -> None:
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar=metavar, help=what)
 
 
 def _report(folder: Path) -> None:

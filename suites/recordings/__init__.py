@@ -2,7 +2,9 @@
 
     format.py      the files and the fields of an operation
     writer.py      writes a recording
-    loader.py      reads one
+    recording.py   one that was read
+    loader.py      reads one, from its folder or packed
+    packed.py      one as a single small file
     slots.py       what was last set on a slot, for a block of operations at once
     order.py       what must have happened before an operation, for a replay with threads
     summary.py     what is in a recording; show.py prints it

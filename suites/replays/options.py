@@ -39,7 +39,7 @@ class Source:
         return _loaded(self.path)
 
     def __str__(self) -> str:
-        return self.path.name.removesuffix(".zip")
+        return self.path.name.removesuffix(".tar.xz")
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,7 @@ def test_a_table_is_told_the_parameters_that_the_name_leaves_out():
         "touch": "first",
         "threads-measured": "1",
         "allocator": "default",
+        "under": "none",
         "threads": "4",
         "spin": "python",
     }
