@@ -19,7 +19,8 @@ def totals(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if RECORDING_KEY in row.metadata and row.values:
             ns, samples = _total(row)
-            lines.append(f"{row.name}: {ns:,.0f} ns in all, {samples} samples")
+            many = "" if samples == 1 else "s"
+            lines.append(f"{row.name}: {ns:,.0f} ns in all, {samples} sample{many}")
     return ["", *lines] if lines else []
 
 

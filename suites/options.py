@@ -274,6 +274,11 @@ def select(parser: argparse.ArgumentParser, args: argparse.Namespace, suite: Sui
     for parameter in PARAMETERS.values():
         given = getattr(args, parameter.attribute, None)
         several = swept(args.param or (), parameter)
+        if several and parameter.name in suite.values:
+            name = parameter.name
+            parser.error(
+                f"--param {name}=... says what stands before the options: give one of them"
+            )
         if given is not None and several:
             name = parameter.name
             parser.error(f"--{name} and --param {name}=... say the same: give one of them")

@@ -14,6 +14,7 @@ of pyperf, and why:
   long enough for it to run.
 """
 
+import argparse
 import gc
 import importlib.util
 import json
@@ -224,6 +225,12 @@ def _ending(status: int) -> str:
     return f"was ended by signal {-status} ({name}{hint})"
 
 
+def _nothing(args: argparse.Namespace) -> str:
+    """What to say where no cell is left."""
+    chosen = "--only" if args.only else "what was chosen"
+    return f"nothing matches {chosen}; --list without it prints what there is"
+
+
 def _work_of(cell: Cell) -> object:
     """What has to be alike for cells to do the same but for the stress."""
     return cell.row, cell.work, cell.allocator, cell.replay, cell.under
@@ -262,7 +269,7 @@ class SuiteRunner(pyperf.Runner):  # type: ignore[misc]
         self.selection = options.select(parser, self.args, suite)
         cells = self.selection.cells(suite)
         if not cells:
-            parser.error("nothing matches --only; --list without it prints what there is")
+            parser.error(_nothing(self.args))
         self._check_sweeps(cells)
         reasons = {cell.row: self._why_left_out(cell.row) for cell in cells}
         self.left_out = {row: reason for row, reason in reasons.items() if reason}

@@ -6,7 +6,6 @@
     loader.py      reads one, from its folder or packed
     packed.py      one as a single small file
     slots.py       what was last set on a slot, for a block of operations at once
-    order.py       what must have happened before an operation, for a replay with threads
     summary.py     what is in a recording; show.py prints it
     synthetic.py   recordings of programs that never ran
 

@@ -7,7 +7,6 @@ import pytest
 
 from suites.recordings.format import NONE, TIMED, UNTIMED, Operation, RecordingError
 from suites.recordings.loader import load
-from suites.recordings.order import Order
 from suites.recordings.synthetic import Hot, ScopeLives
 from suites.recordings.writer import Writer, make_folder
 
@@ -111,37 +110,6 @@ def test_operations_that_are_missing_are_noticed(folder):
         load(folder)
 
 
-# ---- order ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", [1, 2, 100], ids=lambda size: f"blocks of {size}")
-def test_an_operation_waits_for_the_previous_one_of_another_thread(size):
-    block = rows(
-        (Operation.ALLOCATE, 0, 0),
-        (Operation.ALLOCATE, 1, 0),
-        (Operation.REALLOCATE, 0, 0),
-        (Operation.FREE, 0, 1),
-        (Operation.ALLOCATE, 0, 2),
-        (Operation.FREE, 1, 0),
-    )
-    order, found = Order(2, 0), []
-    for start in range(0, len(block), size):
-        edges = order.edges(block[start : start + size])
-        found += [(start + index, after, thread) for index, after, thread in edges.tolist()]
-    assert found == [(3, 2, 0), (4, 3, 1)]
-
-
-def test_an_operation_waits_for_the_previous_one_in_its_scope():
-    block = rows(
-        (Operation.OPEN, NONE, 0, 0),
-        (Operation.ALLOCATE, 0, 1, 0),
-        (Operation.CLOSE, NONE, 0, 0),
-        (Operation.DROP, 0, 0, 0),
-    )
-    edges = Order(1, 1).edges(block).tolist()
-    assert edges == [(1, 0, 0), (2, 1, 1), (3, 1, 1)]
-
-
 # ---- synthetic -----------------------------------------------------------------------------------
 
 
@@ -168,4 +136,7 @@ def test_scope_lives_keep_to_slots_of_their_thread(tmp_path):
     assert (recording.objects, recording.scopes, recording.timed) == (6, 3, True)
     opened = recording.operations["operation"] == Operation.OPEN
     assert np.count_nonzero(opened) == 10
-    assert len(Order(6, 3).edges(recording.operations)) == 0
+    for slot in ("object", "scope"):
+        used = recording.operations[recording.operations[slot] != NONE]
+        pairs = np.unique(used[[slot, "thread"]])
+        assert len(pairs) == len(np.unique(used[slot]))
