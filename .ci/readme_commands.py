@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = ("make test",)
-PAGES = ("README.md", "docs/hooks.md")
+PAGES = ("README.md", "docs/hooks.md", "docs/replay.md")
 
 
 def commands(text: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""Makes results/reference/scope_close.json and, from it, the table in the README and its picture.
+"""Makes the reference results, and what is made from them: tables of README and docs, the picture.
 
-    python benchmarks/reference.py           # measures, then writes all three
-    python benchmarks/reference.py --table   # writes table and picture from the file that is there
-    python benchmarks/reference.py --check   # exit 1 if they are not made from the file
+    python benchmarks/reference.py [NAME ...]   # measures (all suites), then writes all three
+    python benchmarks/reference.py --table      # writes tables and picture from the files there are
+    python benchmarks/reference.py --check      # exit 1 if they are not made from the files
 
 Nothing in results/reference is edited by hand.
 """
@@ -28,27 +28,44 @@ from results.statistics import estimate
 from results.words import words
 
 ROOT = Path(__file__).resolve().parent.parent
-REFERENCE = ROOT / "results" / "reference" / "scope_close.json"
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import reference_replay  # noqa: E402
+
+FOLDER = ROOT / "results" / "reference"
+TRACES = ROOT / "results" / "traces"
+REFERENCE = FOLDER / "scope_close.json"
 PICTURE = REFERENCE.with_suffix(".svg")
 README = ROOT / "README.md"
+REPLAY_PAGE = ROOT / "docs" / "replay.md"
 BEGIN = "<!-- made by `make reference`: begin -->\n"
 END = "<!-- made by `make reference`: end -->\n"
 # More than --quick has: the 99.9 % interval of 8 processes has a half-width of 5.4 standard errors,
 # that of 4 one of 13.
-COMMAND = ("-m", "suites.scope_close", "--quick", "-p", "8", "-n", "2")
+COMMANDS = {
+    "scope_close": ("suites.scope_close", "--quick", "-p", "8", "-n", "2"),
+    "replay": (
+        "suites.replay",
+        *(str(path.relative_to(ROOT)) for path in sorted(TRACES.glob("*.tar.xz"))),
+        *("-p", "5", "-n", "2"),
+    ),
+    "thread_alloc": ("suites.thread_alloc", "--mode", "NONE"),
+    "multi_array_alloc": ("suites.multi_array_alloc", "--quick", "--mode", "NONE", "-p", "6"),
+}
 # Of the machine that measured, not of the measurement.
 PRIVATE_METADATA = ("hostname", "python_executable", "python_config_args", "boot_time")
 MODES = ("NONE", "MEMORY", "THREADS")
 
 
-def measure() -> None:
-    """Runs the suite and puts its file, without the names of the machine, in place."""
-    with tempfile.TemporaryDirectory(dir=REFERENCE.parent) as folder:
+def measure(name: str) -> None:
+    """Runs a suite and puts its file, without the names of the machine, in place."""
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         made = Path(folder) / "run.json"
-        subprocess.run([sys.executable, *COMMAND, "-o", str(made)], cwd=ROOT, check=True)
+        command = [sys.executable, "-m", *COMMANDS[name], "-o", str(made)]
+        subprocess.run(command, cwd=ROOT, check=True)
         text = json.dumps(without_private(json.loads(made.read_text())), separators=(",", ":"))
         made.write_text(text.replace('{"metadata":', '\n{"metadata":') + "\n")
-        os.replace(made, REFERENCE)
+        os.replace(made, FOLDER / f"{name}.json")
 
 
 def without_private(value: object) -> object:
@@ -93,10 +110,10 @@ def table(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-def section(results: Results) -> str:
-    """What stands between the marks of the README."""
+def where(results: Results) -> str:
+    """What measured."""
     metadata = results.metadata
-    where = ", ".join(
+    return ", ".join(
         (
             str(metadata["scopestress_python"]),
             str(metadata["scopestress_cpu"]),
@@ -104,20 +121,35 @@ def section(results: Results) -> str:
             str(metadata["scopestress_kernel"]),
         )
     )
+
+
+def section(results: Results) -> str:
+    """What stands between the marks of the README."""
     said = "\n".join(f"> - {line}" for line in words(results))
     return (
-        f"{BEGIN}\n{table(results)}\n"
+        f"{table(results)}\n"
         "us/op; collector (share of the time) and RSS growth in NONE, the worst pause in MEMORY. "
-        f"{where}.\n"
-        f"What the tool says of it:\n\n{said}\n\n{END}"
+        f"{where(results)}.\n"
+        f"What the tool says of it:\n\n{said}\n"
     )
 
 
-def with_section(readme: str, results: Results) -> str:
-    """The README with its table made anew."""
-    before, rest = readme.split(BEGIN, 1)
+def with_section(page: str, text: str) -> str:
+    """A page with what stands between its marks made anew."""
+    before, rest = page.split(BEGIN, 1)
     _, after = rest.split(END, 1)
-    return before + section(results) + after
+    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+
+
+def pages() -> dict[Path, str]:
+    """What README and docs have to say, from the files that are there."""
+    replays = read(FOLDER / "replay.json")
+    return {
+        README: with_section(README.read_text(), section(read(REFERENCE))),
+        REPLAY_PAGE: with_section(
+            REPLAY_PAGE.read_text(), reference_replay.section(replays, where(replays))
+        ),
+    }
 
 
 def source() -> str:
@@ -132,28 +164,36 @@ def draw(results: Results) -> None:
     write_bytes(PICTURE, picture(panels, "svg", source()), overwrite=True)
 
 
+def check() -> int:
+    for page, text in pages().items():
+        if page.read_text() != text:
+            print(f"the table of {page.name} is not that of results/reference: `make reference`")
+            return 1
+    if not PICTURE.exists() or source() not in PICTURE.read_text():
+        print(f"{PICTURE.name} was not made from {REFERENCE.name}: run `make reference`")
+        return 1
+    print("tables and picture are those of the reference results")
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(COMMANDS)}")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--table", action="store_true", help="only the README's table and picture")
+    what.add_argument("--table", action="store_true", help="only the tables and the picture")
     what.add_argument("--check", action="store_true", help="only compare")
     options = parser.parse_args()
-    if not (options.table or options.check):
-        measure()
-    old = README.read_text()
-    new = with_section(old, read(REFERENCE))
+    unknown = [name for name in options.names if name not in COMMANDS]
+    if unknown:
+        parser.error(f"expected names of {', '.join(COMMANDS)}, found {unknown[0]}")
     if options.check:
-        if old != new:
-            print("the table of README.md is not that of results/reference: run `make reference`")
-            return 1
-        if not PICTURE.exists() or source() not in PICTURE.read_text():
-            print(f"{PICTURE.name} was not made from {REFERENCE.name}: run `make reference`")
-            return 1
-        print("the README's table and picture are those of the reference results")
-        return 0
-    README.write_text(new)
+        return check()
+    for name in () if options.table else options.names or COMMANDS:
+        measure(name)
+    for page, text in pages().items():
+        page.write_text(text)
     draw(read(REFERENCE))
     return 0
 

@@ -21,7 +21,23 @@ def totals(rows: Sequence[Row]) -> list[str]:
             ns, samples = _total(row)
             many = "" if samples == 1 else "s"
             lines.append(f"{row.name}: {ns:,.0f} ns in all, {samples} sample{many}")
+    lines += dict.fromkeys(note for row in rows for note in _left_out(row))
     return ["", *lines] if lines else []
+
+
+def _left_out(row: Row) -> Iterator[str]:
+    """What is not in the recording."""
+    name = row.metadata.get(RECORDING_KEY)
+    truncated = row.metadata.get(f"{RECORDING_KEY}_truncated", "no")
+    count = row.metadata.get(f"{RECORDING_KEY}_left_out", 0)
+    if name and truncated != "no":
+        yield f"The recording {name} ends before the program did: {truncated}."
+    if name and isinstance(count, int) and count:
+        events = f"{count:,} event" + ("s" if count > 1 else "")
+        yield (
+            f"The recording {name} leaves out {events} of what is older than it, or can't be true:"
+            " see `python -m suites.record info`."
+        )
 
 
 def _total(row: Row) -> tuple[float, int]:

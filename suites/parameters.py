@@ -134,6 +134,10 @@ def _replays(row: Row, mode: StressMode) -> bool:
     return row.replays is not None
 
 
+def _thinks(row: Row, mode: StressMode) -> bool:
+    return row.replays is not None and row.replays.thinks
+
+
 def _replays_in_threads(row: Row, mode: StressMode) -> bool:
     return row.replays is not None and not row.replays.holds_gil
 
@@ -273,7 +277,7 @@ _REPLAY = (
         help="none: as fast as it can; recorded: an operation waits for the time it was recorded"
         " at, where that is known",
         parse=one_of(*THINK),
-        matters=_replays,
+        matters=_thinks,
     ),
     Parameter(
         "scope-by",

@@ -42,7 +42,12 @@ from suites.runner import SuiteRunner
 
 def suite_of(sources: Sequence[Source]) -> Suite:
     """The suite that replays these; RecordingError for one that can't be read."""
+    names = list(map(str, sources))
     for source in sources:
+        if names.count(str(source)) > 1:
+            raise RecordingError(
+                f"expected recordings of different names, found two that are called {source}"
+            )
         _ = source.recording
     return Suite(
         name="replay",
@@ -64,16 +69,22 @@ def _check(runner: SuiteRunner) -> int | None:
 def main(argv: Sequence[str]) -> int:
     """Exit status as of every suite, see suites.main."""
     first_option = next((i for i, word in enumerate(argv) if word.startswith("-")), len(argv))
-    sources = [Source.parse(word) for word in argv[:first_option]]
-    options = argv[first_option:]
-    if not sources and not {"-h", "--help"} & set(options):
-        print("python -m suites.replay: error: expected a recording first", file=sys.stderr)
-        return 2
+    words, options = argv[:first_option], argv[first_option:]
+    if not words and not {"-h", "--help"} & set(options):
+        return _failed("expected a recording first")
     try:
-        return run(suite_of(sources), options)
+        suite = suite_of([Source.parse(word) for word in words])
+    except (RecordingError, ValueError) as error:
+        return _failed(str(error))
+    try:
+        return run(suite, options)
     except RecordingError as error:
-        print(f"python -m suites.replay: error: {error}", file=sys.stderr)
-        return 2
+        return _failed(str(error))
+
+
+def _failed(message: str) -> int:
+    print(f"python -m suites.replay: error: {message}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

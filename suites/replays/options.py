@@ -1,5 +1,6 @@
 """What can be varied in a replay."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -8,6 +9,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from suites.recordings.loader import Recording
+
+
+_NAME = re.compile(r"[^\s\[\],=:]+")
 
 
 class ScopeBy(StrEnum):
@@ -31,7 +35,14 @@ class Source:
 
     @classmethod
     def parse(cls, text: str) -> "Source":
-        return cls(Path(text))
+        """ValueError for a name that can't stand in that of a benchmark."""
+        source = cls(Path(text))
+        if not _NAME.fullmatch(str(source)):
+            raise ValueError(
+                f"expected a recording whose name has no space and none of [ ] , = : in it, as that"
+                f" is a part of the benchmark's name; found {text!r}"
+            )
+        return source
 
     @property
     def recording(self) -> "Recording":
@@ -67,6 +78,9 @@ class ReplayOptions:
             "recording_threads": len(recording.threads),
             "recording_source": recording.info["source"],
             "recording_truncated": recording.info["truncated"] or "no",
+            "recording_left_out": sum(
+                sum(recording.info[key].values()) for key in ("preexisting", "invalid")
+            ),
         }
 
 

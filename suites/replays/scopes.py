@@ -9,6 +9,8 @@ from suites.replays.targets import ReplayTarget
 
 _CLOSED = {ScopeKind.CONFINED: scopes.ConfinedScope, ScopeKind.SHARED: scopes.SharedScope}
 NOTHING = "nothing"
+_BUDGET = scopes.statistics().implicit_budget
+"""Of a process that has not changed it."""
 
 
 class Holder:
@@ -57,8 +59,8 @@ class ScopePlayer:
             clock=clock.name if sampled else None,
             hz=clock.hz,
         )
-        if target.kind != NOTHING and not target.budget:
-            scopes.set_implicit_budget(None)
+        if target.kind != NOTHING:
+            scopes.set_implicit_budget(_BUDGET if target.budget else None)
         self.release = self._replay.release
         self.take = self._replay.take
         self.close = self._replay.release

@@ -35,7 +35,7 @@ def plan_of(recording: Recording, options: ReplayOptions, target: ReplayTarget) 
         len(recording.threads),
         timed=recording.timed,
         merged=target.holds_gil or options.replay_threads == "merged",
-        think=recording.timed and options.think == "recorded",
+        think=recording.timed and target.thinks and options.think == "recorded",
         scoping=scoping_of(recording, options, target),
         window=options.window,
     )

@@ -34,6 +34,11 @@ class ReplayTarget:
         return self.python_heap or self.engine is None
 
     @property
+    def thinks(self) -> bool:
+        """Whether it can wait for the time of an operation; not while it holds the GIL."""
+        return not self.python_heap
+
+    @property
     def scoped(self) -> bool:
         """Whether it knows scopes."""
         return self.engine in (None, Target.ARENA)

@@ -207,6 +207,8 @@ def test_a_recording_that_can_not_be_is_refused(program):
         (("nowhere.tar.xz",), "nowhere.tar.xz: expected a recording, found no such file"),
         (("hot", "--target", "glibc"), "expected one of malloc, mmap, arena, pymalloc"),
         (("hot", "--kind", "confined"), "nothing matches"),
+        (("a,b",), "expected a recording whose name has no space"),
+        (("hot", "./hot"), "two that are called hot"),
         (("hot", "--think", "always"), "expected one of none, recorded"),
         (("hot", "--scope-by", "size"), "scope-by"),
         (("hot", "--param", "recording=lives"), "says what stands before the options"),
