@@ -10,7 +10,7 @@ from suites.cells import Cell
 from suites.replays.figures import ReplayProbe
 from suites.replays.players import Player, player
 from suites.replays.source import plan_of, planned
-from suites.replays.survey import Survey, peak_of, survey
+from suites.replays.survey import peak_of, survey
 from suites.replays.targets import ReplayTarget
 
 KEPT = 1 << 20
@@ -43,7 +43,9 @@ class Replayer:
         self._buffer = self._recording.buffer(KEPT if self._is_kept else BLOCK)
         self._beside_ns = 0
         peak_at = peak_of(self._recording, self._plan)
-        found = self._survey(peak_at) if measured and self._target.touches else None
+        found = (
+            survey(cell, self._recording, peak_at) if measured and self._target.touches else None
+        )
         self._plan_all()
         self._sample_overhead_s = 0.0
         self.probes: tuple[Callable[[], Probe], ...] = ()
@@ -108,14 +110,6 @@ class Replayer:
         player.release()
         self._beside_ns += time.thread_time_ns() - started_ns - run_ns
         return ns
-
-    def _survey(self, peak_at: int) -> Survey:
-        return survey(
-            self._recording,
-            self._plan,
-            peak_at,
-            lambda: player(self._target, self._plan, touch="all"),
-        )
 
     def _driver_s(self) -> float:
         """Seconds an operation of the replay itself, and what timing single operations adds."""

@@ -98,3 +98,4 @@ KINDS = (
         ReplayTarget(kind="implicit", budget=True),
     ),
 )
+BY_NAME = {row.name: row for row in (NOTHING, *TARGETS, *KINDS)}
