@@ -34,6 +34,9 @@ STRICT = [
 SANITIZERS = {
     "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
     "thread": ["-fsanitize=thread"],
+    # ASan's allocator is not for a child of fork whose parent had other threads in it: that waits for
+    # a lock that nobody gives back.
+    "undefined": ["-fsanitize=undefined", "-fno-sanitize-recover=all"],
 }
 #: What a program puts in the place of a function that the core calls.
 WRAPPED = re.compile(r"^\w[\w *]*\b__wrap_(\w+)\(.*\)$", re.MULTILINE)
@@ -85,7 +88,7 @@ def library(tmp_path_factory):
         ("test_arena_threads", "address", 1),
         ("test_arena_threads", "thread", 1),
         ("test_thread_token", "thread", 1),
-        ("test_process", "address", 1),
+        ("test_process", "undefined", 1),
         ("test_events", "address", 0),
         ("test_events", "address", 1),
         ("test_events_failures", "address", 0),
