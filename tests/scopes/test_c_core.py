@@ -34,8 +34,8 @@ STRICT = [
 SANITIZERS = {
     "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
     "thread": ["-fsanitize=thread"],
-    # ASan's allocator is not for a child of fork whose parent had other threads in it: that waits for
-    # a lock that nobody gives back.
+    # ASan's allocator is not for a child of fork whose parent had other threads in it: that waits
+    # for a lock that nobody gives back.
     "undefined": ["-fsanitize=undefined", "-fno-sanitize-recover=all"],
 }
 #: What a program puts in the place of a function that the core calls.

@@ -49,14 +49,12 @@ def test_nothing_of_a_machine_is_in_it(recordings, name):
 def test_what_is_live_at_the_end_adds_up(recordings, name):
     recording = recordings[name]
     operations = recording.operations
-    size = np.zeros(recording.objects, np.int64)
     if recording.info["source"] == "memray":
-        for kind, slot, nbytes in operations[["operation", "object", "size"]].tolist():
-            if kind == Operation.FREE:
-                size[slot] = 0
-            else:
-                size[slot] = nbytes
-        assert size.sum() == recording.info["end"]["live_bytes"]
+        _, index = np.unique(operations["object"][::-1], return_index=True)
+        last = operations[::-1][index]
+        live = last[last["operation"] != Operation.FREE]
+        found = {"live_objects": len(live), "live_bytes": live["size"].sum()}
+        assert found == recording.info["end"]
     else:
         assert recording.info["end"] == {"live_objects": 0, "live_bytes": 0}
 
