@@ -21,8 +21,10 @@ a suite, a stress mode or a probe; any other pyperf file is read as one without 
     tails       what the mean of single calls hides
     bystanders  what rows take from the stress threads
     missed      what a difference over live threads misses of what was allocated
+    replays     what is particular to replays of a recording
     words       what the figures say, in plain sentences
     show        a table with its words
+    typed       values of command lines
     columns     cells and sentences -> aligned text, Markdown
     compare/    files against each other: what changed and whether it is more than noise
     gate/       a verdict over two files, with the noise floors that it rests on

@@ -18,8 +18,8 @@ freed by itself. The right way allocates once and hands out parts, or takes one 
 
 What you should see: for large n the cost of a row is that of its zeroed bytes, 4 n n of them, and
 the rows come together; for small n it is that of making objects, where one scope with parts beats
-separate arrays. What watching costs (tracemalloc, the events of the scopes) shows as the
-difference of two runs: python -m results compare BEFORE AFTER.
+separate arrays. What watching costs is a before and an after: --under tracemalloc, or of scopes
+--under events and --under listener, and python -m results compare BEFORE AFTER --across under.
 """
 
 from suites.cells import Part, Suite

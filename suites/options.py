@@ -2,9 +2,10 @@
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from results.typed import typed
 from stress.modes import StressMode
 from stress.probes import PROBES
 from suites.cells import Cell, Selection, Suite
@@ -108,24 +109,16 @@ class PyperfOptions:
         return self  # of --tracemalloc and --track-memory, both refused
 
 
-def _typed(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A parser of one value, for argparse: it drops the text of any error but its own kind."""
-
-    def typed(text: str) -> Any:
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return typed
-
-
 def _regex(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
         raise ValueError(f"expected a regular expression, found {text!r}: {error}") from None
     return text
+
+
+_USAGE = "[--quick] [--mode MODE] [--size BYTES] [--only REGEX]"
+_REPLAY_USAGE = "DIR [DIR ...] [--target NAME] [--kind NAME] [--mode MODE]"
 
 
 def build_parser(suite: Suite) -> argparse.ArgumentParser:
@@ -135,7 +128,7 @@ def build_parser(suite: Suite) -> argparse.ArgumentParser:
     """
     parser = argparse.ArgumentParser(
         prog=f"python -m suites.{suite.name}",
-        usage="%(prog)s [--quick] [--mode MODE] [--size BYTES] [--only REGEX] [-o FILE] [...]",
+        usage=f"%(prog)s {_REPLAY_USAGE if suite.replays else _USAGE} [-o FILE] [...]",
         description=suite.text,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -160,7 +153,7 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
     add(
         "--only",
         metavar="REGEX",
-        type=_typed(_regex),
+        type=typed(_regex),
         help="benchmarks that match by row (^implicit) or by full name, as --list prints it",
     )
     _add_parameters(group, suite, ("work", ""))
@@ -168,7 +161,7 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
         "--param",
         metavar="NAME=VALUE,...",
         action="append",
-        type=_typed(Sweep.parse),
+        type=typed(Sweep.parse),
         help="a benchmark for each value, and for each combination if repeated: "
         f"{', '.join(PARAMETERS)}",
     )
@@ -176,7 +169,7 @@ def _add_what(parser: argparse.ArgumentParser, suite: Suite) -> None:
         "--probe",
         metavar="NAME",
         action="append",
-        type=_typed(one_of(*PROBES, "list")),
+        type=typed(one_of(*PROBES, "list")),
         help="what is read beside the time; repeatable, 'list' prints them "
         f"(default: {', '.join(suite.probes)})",
     )
@@ -208,7 +201,7 @@ def _add_replay(parser: argparse.ArgumentParser, suite: Suite) -> None:
             f"--{name}",
             metavar="NAME",
             action="append",
-            type=_typed(one_of(*words)),
+            type=typed(one_of(*words)),
             help=f"only that: {', '.join(words)}; repeatable",
         )
     _add_parameters(group, suite, ("replay",))
@@ -230,7 +223,7 @@ def _add_stress(parser: argparse.ArgumentParser, suite: Suite) -> None:
     group.add_argument(
         "--mode",
         action="append",
-        type=_typed(StressMode.parse),
+        type=typed(StressMode.parse),
         metavar="MODE",
         help=f"{', '.join(StressMode)}, in any case; repeatable (default: {_modes(suite)})",
     )
@@ -245,14 +238,20 @@ def _add_parameters(group: "argparse._ArgumentGroup", suite: Suite, parts: Seque
     """An option for each parameter of these parts of a cell."""
     usual = Cell(suite.rows[0], StressMode.NONE, suite.work, counts=suite.counts)
     for parameter in PARAMETERS.values():
-        if parameter.part in parts and parameter.has_option:
+        if parameter.part in parts and parameter.has_option and _matters(parameter, suite):
             group.add_argument(
                 f"--{parameter.name}",
                 metavar=parameter.metavar,
                 action="append" if parameter.repeatable else "store",
-                type=_typed(parameter.parse),
+                type=typed(parameter.parse),
                 help=f"{parameter.help} (default: {_default(parameter, usual, suite)})",
             )
+
+
+def _matters(parameter: Parameter, suite: Suite) -> bool:
+    """Whether it has an effect on any row of the suite in any mode."""
+    rows = suite.rows + suite.peers
+    return any(parameter.matters(row, mode) for row in rows for mode in StressMode)
 
 
 def _default(parameter: Parameter, usual: Cell, suite: Suite) -> str:

@@ -2,27 +2,13 @@
 
 import argparse
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from results.compare.comparability import FACTS
+from results.typed import typed
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-
-T = TypeVar("T")
-
-
-def typed(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """A parser of one value, for argparse: it drops the text of any error but its own kind."""
-
-    def parsed(text: str) -> T:
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return parsed
 
 
 def pattern(text: str) -> re.Pattern[str]:

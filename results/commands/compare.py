@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from results.columns import MARKDOWN, TEXT, joined
-from results.commands.arguments import add_allow, add_selection, typed
+from results.commands.arguments import add_allow, add_selection
 from results.compare import exact
 from results.compare.comparability import refused
 from results.compare.comparison import Comparison, Selection, check_metrics, compare
@@ -15,6 +15,7 @@ from results.compare.matrix import letter, matrix
 from results.compare.text import not_comparable, pair
 from results.exit_status import NOT_COMPARABLE, OK
 from results.files import read
+from results.typed import typed
 from results.units import percentage
 
 if TYPE_CHECKING:

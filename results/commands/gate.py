@@ -7,7 +7,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from results.columns import MARKDOWN, joined
-from results.commands.arguments import add_only, typed
+from results.commands.arguments import add_only
 from results.compare.comparison import check_metrics
 from results.files import check_writable, read, write_text
 from results.gate import limits as gate_limits
@@ -16,6 +16,7 @@ from results.gate.junit import junit
 from results.gate.limits import ALLOWABLE, EXAMPLE, Limits, merged, read_limits
 from results.gate.noise_file import read_floors
 from results.gate.text import document, scores
+from results.typed import typed
 
 if TYPE_CHECKING:
     from results.commands.arguments import Commands

@@ -25,6 +25,7 @@ KINDS = {
     "gc.count": {"unit": "collections", "agg": "sum", "better": "lower", "floor": 1},
     "gc.pause.max": {"unit": "s", "agg": "max", "better": "lower", "floor": 1e-4},
     "gc.share": {"unit": "ratio", "agg": "mean", "better": "lower", "floor": 0},
+    "driver.share": {"unit": "ratio", "agg": "mean", "better": "lower", "floor": 0},
     "rss.peak": {"unit": "bytes", "agg": "max", "better": "lower", "floor": 262144},
     "rss.growth": {"unit": "bytes", "agg": "max", "better": "lower", "floor": 262144},
     "native.peak": {"unit": "bytes", "agg": "max", "better": "lower", "floor": 1},

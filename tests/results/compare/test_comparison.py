@@ -217,3 +217,30 @@ def test_a_metric_that_no_file_has_is_a_slip(file_of: FileOf, steady: Make) -> N
     check_metrics(["score", "gc.*"], results)
     with pytest.raises(ResultsError, match=r"expected a metric scroe, found score, gc\.time"):
         check_metrics(["score", "scroe"], results)
+
+
+# ---- across a parameter --------------------------------------------------------------------------
+
+
+def test_rows_that_differ_in_a_parameter_are_compared_across_it(
+    compared: Compared, steady: Make
+) -> None:
+    before = [steady("a[NONE,size=1KiB]"), steady("b[NONE]")]
+    after = [steady("a[NONE,size=1KiB,under=events]", 2e-6), steady("c[NONE,under=events]")]
+    found = compared(before, after, Selection(across=("under",)))
+    assert one(found).row.name == "a[NONE,size=1KiB,under=events]"
+    assert one(found).change == pytest.approx(1.0)
+    assert (found.only_before, found.only_after) == (("b[NONE]",), ("c[NONE,under=events]",))
+
+
+def test_two_rows_that_become_one_are_refused(compared: Compared, steady: Make) -> None:
+    after = [steady("a[NONE,under=events]"), steady("a[NONE,under=debug]")]
+    with pytest.raises(ResultsError, match=r"under=events.* and .*under=debug.*: choose one with"):
+        compared(steady("a[NONE]"), after, Selection(across=("under",)))
+
+
+def test_what_differs_in_another_parameter_is_not_compared(
+    compared: Compared, steady: Make
+) -> None:
+    with pytest.raises(ResultsError, match="no benchmark in common"):
+        compared(steady("a[NONE]"), steady("a[NONE,size=2]"), Selection(across=("under",)))

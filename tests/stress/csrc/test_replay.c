@@ -321,10 +321,56 @@ static void check_think(void)
     replay_plan_delete(plan);
 }
 
+/* A recording that somebody changed is refused, or replayed as what it says; nothing else happens. */
+static void check_changed(void)
+{
+    enum { ROUNDS = 300, LONG = 400 };
+    static timed_operation changed[LONG];
+    int refused = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        memcpy(changed, program, sizeof(changed));
+        for (int i = 0; i < 3; i++) {
+            operation_tail *tail = &changed[random_below(LONG)].tail;
+            switch (random_below(5)) {
+            case 0:
+                tail->operation = (uint8_t)random_below(14);
+                break;
+            case 1:
+                tail->object = random_below(8) ? random_below(OBJECTS + 2) : NONE;
+                break;
+            case 2:
+                tail->scope = random_below(8) ? random_below(SCOPES + 2) : NONE;
+                break;
+            case 3:
+                tail->thread = random_below(THREADS + 2);
+                break;
+            default:
+                tail->size = random_size();
+                break;
+            }
+        }
+        int scoping = (int)random_below(REPLAY_BY_OBJECT + 1);
+        replay_plan *plan = replay_plan_new(how_to((int)random_below(2), scoping));
+        replay *r = replay_new((replay_options){.target = scoping == REPLAY_FLAT ? REPLAY_HEAP : REPLAY_ARENA,
+                                                .heap = replay_libc(),
+                                                .objects = OBJECTS,
+                                                .threads = replay_plan_threads(plan)});
+        uint64_t ns = 0;
+        if (replay_plan_block(plan, changed, LONG) == REPLAY_FINE)
+            EXPECT(replay_run(r, plan, &ns) == 0);
+        else
+            refused++;
+        replay_delete(r);
+        replay_plan_delete(plan);
+    }
+    EXPECT(refused > 0 && refused < ROUNDS);
+}
+
 int main(void)
 {
     make_program();
     EXPECT(live_objects > 0);
+    check_changed();
     check_all();
     check_faults();
     check_failure();
