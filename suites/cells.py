@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows at one size, for a plan; all rows where none are named."""
+    """Rows at one size, for a plan; all rows, and in all modes, where none are named."""
 
     size: int
     rows: tuple[str, ...] = ()
+    modes: tuple[StressMode, ...] = ()
 
-    def covers(self, row: Row, size: int) -> bool:
-        return size == self.size and (not self.rows or row.name in self.rows)
+    def covers(self, row: Row, size: int, mode: StressMode) -> bool:
+        fits = not self.rows or row.name in self.rows
+        return fits and size == self.size and (not self.modes or mode in self.modes)
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,9 @@ class Selection:
                     yield Cell.made(row, mode, suite.work, combination, self.sampled, suite.counts)
 
     def _wants(self, cell: Cell) -> bool:
-        if self.plan and not any(part.covers(cell.row, cell.work.size) for part in self.plan):
+        if self.plan and not any(
+            part.covers(cell.row, cell.work.size, cell.mode) for part in self.plan
+        ):
             return False
         if self.rows and cell.row.name not in self.rows:
             return False
