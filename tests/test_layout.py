@@ -132,3 +132,15 @@ def tracked(*patterns):
 def test_no_file_grows_without_end(patterns, most):
     long = {str(p): n for p in tracked(*patterns) if (n := len(p.read_text().splitlines())) > most}
     assert long == {}
+
+
+def test_each_folder_with_modules_is_packaged():
+    import tomllib
+
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for package in ("scopes", "stress", "suites", "results")
+        for path in (ROOT / package).rglob("__init__.py")
+    }
+    assert set(listed) == found
