@@ -46,6 +46,7 @@ PLAIN_C = {
     "atomics",
     "block",
     "budget",
+    "carver",
     "event_clock",
     "event_file",
     "events",
