@@ -6,9 +6,12 @@ run with. Each prints its seed, and what it did at the end.
 
 import json
 import os
+import random
+from types import SimpleNamespace
 
 import public_api
 import pytest
+from hostile import NULL_DEVICE, Arguments
 
 SEED = int(os.environ.get("SCOPES_SEED", "1"))
 
@@ -44,6 +47,14 @@ def test_hostile_arguments_get_documented_exceptions_from_every_public_name(prog
     assert [name for name, count in counts.items() if not count["called"]] == []
     refused = {name for name, count in by_last_part(counts).items() if not count["returned"]}
     assert refused <= REFUSED
+
+
+def test_events_of_the_fuzzer_go_to_no_file_but_the_null_device():
+    harmless = SimpleNamespace(rng=random.Random(SEED), mischief=lambda: None)
+    found = [Arguments(harmless).descriptor() for _ in range(2000)]
+    numbers = {file for file in found if isinstance(file, int)}
+    assert NULL_DEVICE in numbers
+    assert {file for file in numbers if 0 <= file < 2**31} == {NULL_DEVICE}
 
 
 @pytest.mark.long

@@ -93,7 +93,7 @@ CALLS: dict[str, tuple[Maker, Exceptions]] = {
     "snapshot": (nothing, ()),
     "record": (lambda a: (a.anything(),), ARGUMENTS),
     "start_events": (
-        lambda a: (a.rng.choice([None, a.anything()]), a.limit(), a.rng.choice([{}, a.anything()])),
+        lambda a: (a.descriptor(), a.size(), a.rng.choice([{}, {}, a.anything()])),
         (*ARGUMENTS, RuntimeError),
     ),
     "stop_events": (nothing, ()),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import array
 import math
+import os
 from typing import Any
 
 from world import FOREIGN_BYTES, NO_SIZES, SIZES, Escape, MischiefError, Owner, World
 
 #: No integer, since one might be taken for an address, and nothing that can own a scope for ever.
 WRONG = (None, 1.5, math.nan, math.inf, 1j, "x", b"x", (), [], {}, ..., NotImplemented)
+NULL_DEVICE = os.open(os.devnull, os.O_WRONLY)
 
 
 class Hostile:
@@ -74,6 +76,13 @@ class HostileBuffer(Hostile):
         self._world.mischief()
 
 
+class HostileFile(Hostile):
+    """A file of another descriptor each time it is asked."""
+
+    def fileno(self) -> Any:
+        return self._answer(self._value)
+
+
 class HostileWord(str):
     """A string that is compared by its own rules, in which mischief is done."""
 
@@ -110,6 +119,12 @@ class Arguments:
 
     def limit(self) -> Any:
         return self.rng.choice([None, self.size()])
+
+    def descriptor(self) -> Any:
+        """Of no file but the null device: another's would be written to, as our own output's."""
+        files = [None, NULL_DEVICE, HostileFile(self.world, NULL_DEVICE)]
+        no_files = [-1, 2**31, 2**64, Hostile(self.world, NULL_DEVICE), *WRONG]
+        return self.rng.choice(files if self.rng.random() < 0.8 else no_files)
 
     def byte(self) -> Any:
         return self.hostile(self.rng.choice([0, 1, 255, 256, -1, 2**64]))
