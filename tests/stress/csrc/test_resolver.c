@@ -1,4 +1,5 @@
 /* Random events, at few addresses and at many: operations name slots that are there, and live bytes add up. */
+#include "recorded.h"
 #include "resolver.h"
 
 #include "expect.h"
@@ -9,20 +10,11 @@
 #define BLOCKS 200
 #define SLOTS 4096
 
-enum { ALLOCATE = 1, REALLOCATE, FREE, OPEN, ADOPT, EXPORT, UNEXPORT, CLOSING, CLOSE, DROP, DROP_SCOPE };
-
 /* As docs/recording.md has it, with a time. */
 typedef struct {
     uint64_t sequence;
     uint64_t time_ns;
-    uint64_t size;
-    uint32_t object;
-    uint32_t scope;
-    uint32_t thread;
-    uint8_t operation;
-    uint8_t kind;
-    uint8_t align;
-    uint8_t reserved;
+    operation_tail of;
 } operation;
 
 static uint64_t state = 88172645463325252u;
@@ -45,16 +37,17 @@ static void check_taken(uint8_t *table, uint32_t slot, int begins, int ends)
     table[slot] = (uint8_t)!ends;
 }
 
-static void check(const operation *o)
+static void check(const operation *found)
 {
-    int is_object = o->object != UINT32_MAX;
-    EXPECT(o->sequence == sequence++);
+    const operation_tail *o = &found->of;
+    int is_object = o->object != NONE;
+    EXPECT(found->sequence == sequence++);
     EXPECT(o->operation >= ALLOCATE && o->operation <= DROP_SCOPE && o->reserved == 0);
     if (is_object)
         check_taken(objects, o->object, o->operation == ALLOCATE || o->operation == ADOPT,
                     o->operation == FREE || o->operation == DROP);
-    if (o->operation == OPEN || o->operation == DROP_SCOPE)
-        check_taken(scopes, o->scope, o->operation == OPEN, o->operation == DROP_SCOPE);
+    if (o->operation == OPEN_SCOPE || o->operation == DROP_SCOPE)
+        check_taken(scopes, o->scope, o->operation == OPEN_SCOPE, o->operation == DROP_SCOPE);
     if (o->operation == REALLOCATE)
         live_bytes -= size_of[o->object];
     if (o->operation == ALLOCATE || o->operation == REALLOCATE) {
