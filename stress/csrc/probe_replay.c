@@ -40,9 +40,10 @@ static PyObject *run(PyObject *op, PyObject *argument)
 
 /* ---- what is left ----------------------------------------------------------------------------------- */
 
+/* All of it goes, also where some scope can't be closed here; the first exception is left set. */
 static int drop_all(scope_replay *self)
 {
-    int status = 0;
+    PyObject *first = NULL;
     for (uint32_t i = 0; self->objects != NULL && i < self->object_count; i++) {
         while (self->objects[i].exports != NULL) {
             scope_replay_unexport_object(self, &self->objects[i]);
@@ -51,12 +52,19 @@ static int drop_all(scope_replay *self)
     }
     for (uint32_t i = 0; self->scopes != NULL && i < self->scope_count; i++) {
         if (self->scopes[i].scope != NULL && scope_replay_close_scope(self, i) < 0) {
-            status = -1;
+            PyObject *error = take_exception();
+            if (first == NULL) {
+                first = error;
+            }
+            else {
+                Py_DECREF(error);
+            }
         }
         scope_replay_drop_scope(&self->scopes[i]);
     }
     self->elapsed_ns = 0;
-    return status;
+    set_exception_again(first);
+    return first == NULL ? 0 : -1;
 }
 
 PyDoc_STRVAR(release_doc,
@@ -145,9 +153,11 @@ static int scope_replay_traverse(PyObject *op, visitproc visit, void *arg)
 static int scope_replay_clear(PyObject *op)
 {
     scope_replay *self = (scope_replay *)op;
+    PyObject *raised = take_exception(); /* through the frame that this replay ends with */
     if (drop_all(self) < 0) {
-        PyErr_WriteUnraisable(op);
+        PyErr_WriteUnraisable((PyObject *)Py_TYPE(op)); /* op itself may be on its way out */
     }
+    set_exception_again(raised);
     Py_CLEAR(self->holder);
     for (int i = 0; i < KINDS; i++) {
         Py_CLEAR(self->opens[i]);

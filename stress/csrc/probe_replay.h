@@ -67,6 +67,39 @@ typedef struct {
     uint64_t run_ns;        /* when this one began */
 } scope_replay;
 
+/* The exception that is set, which is set no longer; NULL for none. For what must run in between. */
+static inline PyObject *take_exception(void)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    if (type != NULL) {
+        PyErr_NormalizeException(&type, &error, &traceback);
+    }
+    if (traceback != NULL) {
+        PyException_SetTraceback(error, traceback);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return error;
+#endif
+}
+
+/* Sets it again: of two, the first. */
+static inline void set_exception_again(PyObject *error)
+{
+    if (error == NULL) {
+        return;
+    }
+#if PY_VERSION_HEX >= 0x030c0000
+    PyErr_SetRaisedException(error);
+#else
+    PyErr_Restore(Py_NewRef(Py_TYPE(error)), error, PyException_GetTraceback(error));
+#endif
+}
+
 /* Executes the steps. These return 0, or -1 with an exception (probe_replay_steps.c). */
 int scope_replay_execute(scope_replay *self, const replay_step *steps, size_t count);
 int scope_replay_close_scope(scope_replay *self, uint32_t scope);

@@ -329,13 +329,7 @@ static void act_on_nothing(scope_replay *self, const replay_step *step)
 
 static void note_step(const replay_step *step, size_t index)
 {
-#if PY_VERSION_HEX >= 0x030c0000
-    PyObject *error = PyErr_GetRaisedException();
-#else
-    PyObject *type, *error, *traceback;
-    PyErr_Fetch(&type, &error, &traceback);
-    PyErr_NormalizeException(&type, &error, &traceback);
-#endif
+    PyObject *error = take_exception();
     PyObject *note = PyUnicode_FromFormat("in the replay, at step %zu: code %d, object %lu, scope %lu, %llu bytes",
                                           index, step->code, (unsigned long)step->object,
                                           (unsigned long)step->scope, (unsigned long long)step->size);
@@ -345,11 +339,7 @@ static void note_step(const replay_step *step, size_t index)
     }
     Py_XDECREF(done);
     Py_XDECREF(note);
-#if PY_VERSION_HEX >= 0x030c0000
-    PyErr_SetRaisedException(error);
-#else
-    PyErr_Restore(type, error, traceback);
-#endif
+    set_exception_again(error);
 }
 
 /* Executes the steps; 0, or -1 with an exception. */

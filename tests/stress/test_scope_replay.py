@@ -1,6 +1,8 @@
 """Steps through the Python types of scopes, made by plans of hand-written operations."""
 
 import gc
+import sys
+import threading
 import weakref
 
 import numpy as np
@@ -15,6 +17,10 @@ from suites.recordings.format import NONE, Operation
 from tests.stress.test_replay import SCOPED, STEP, operations
 
 CLOSED = tuple((kind, True) for kind in 2 * (scopes.ConfinedScope, scopes.SharedScope))
+OF_KINDS = tuple(
+    (kind, True)
+    for kind in (scopes.SharedScope, scopes.ConfinedScope, scopes.SharedScope, scopes.SharedScope)
+)
 IMPLICIT = 4 * ((scopes.ImplicitScope, False),)
 EXPORT, UNEXPORT = (Operation.EXPORT, 0, 0, 8, 0), (Operation.UNEXPORT, 0, 0, 8, 0)
 OPEN, MADE, CLOSE = SCOPED[0], SCOPED[1], (Operation.CLOSE, NONE, 0, 8, 0)
@@ -36,6 +42,14 @@ def run(*fields, opens=CLOSED, **options):
     replay = ScopeReplay(opens, 2, 1, **options)
     assert replay.run(plan_of(*fields).steps()) > 0
     return replay
+
+
+@pytest.fixture
+def unraisable(monkeypatch):
+    """The types of exceptions that nobody could catch."""
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: seen.append(told.exc_type))
+    return seen
 
 
 @pytest.fixture
@@ -85,6 +99,42 @@ def test_a_recorded_close_before_the_last_export_is_one_that_is_deferred(live_by
     replay = run(OPEN, MADE, EXPORT, CLOSE, UNEXPORT, DROP, DROP_SCOPE, defer=True)
     replay.release()
     assert live_bytes() == 0
+
+
+def opened_by_another_thread():
+    """The replay of a confined scope, and a shared one after it, that another thread opened."""
+    block = operations(OPEN, (Operation.OPEN, NONE, 0, 0, 1))
+    block["kind"] = [1, 2]
+    plan = Plan(1, 2, 1, timed=False, merged=True, scoping=Scoping.RECORDED)
+    plan.block(block)
+    replay = ScopeReplay(OF_KINDS, 1, 2)
+    other = threading.Thread(target=replay.run, args=(plan.steps(),))
+    other.start()
+    other.join()
+    return replay
+
+
+def test_a_scope_that_can_t_be_closed_here_is_told_and_the_others_are_closed(unraisable):
+    replay = opened_by_another_thread()
+    (_, (shared, _)) = replay.open_scopes()
+    with pytest.raises(scopes.WrongThreadError):
+        replay.release()
+    assert shared.closed
+    assert replay.open_scopes() == []
+    assert unraisable == [ResourceWarning]  # the confined scope was dropped while it was open
+
+
+def test_a_replay_that_ends_with_an_exception_leaves_that_one(unraisable):
+    def fail():
+        replay = opened_by_another_thread()
+        raise KeyError(len(replay.open_scopes()))
+
+    with pytest.raises(KeyError, match="2") as told:
+        fail()
+    told.value.__traceback__ = None
+    del told
+    gc.collect()
+    assert scopes.WrongThreadError in unraisable
 
 
 def test_an_implicit_scope_in_a_cycle_is_left_to_the_collector(live_bytes):
